@@ -1,0 +1,1 @@
+"""Give tools to LLM agents safely."""

@@ -1,0 +1,151 @@
+"""One call on its way: ``Call → AdmittedCall → AuthorizedCall``.
+
+A type's name says how far the call got. Each is made by one stage only: *execute*
+accepts nothing but an :class:`AuthorizedCall`, and checks its digests again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from . import canonical
+from .errors import StageError
+from .outcome import Refusal
+from .signature import Signature
+from .tool import Tool
+
+
+__all__ = ["AdmittedCall", "AuthorizedCall", "Call", "Repair"]
+
+
+@attrs.frozen(kw_only=True)
+class Call:
+    """A call as a model made it; nothing of it has been checked.
+
+    Attributes:
+        id: Durable id, unique in the ledger.
+        wire_name: The name that the model used.
+        tool_id: The tool that the view's inverse finds for it, or None.
+        provider_id: The provider's id of the call, as sent, or None.
+        arguments: JSON text, or an object where the provider parses it.
+        position: Place in the response, from 0.
+        response_digest: Digest of the whole response; with ``position`` the key
+            under which the call is recorded.
+        problem: What was wrong with the call before its arguments were looked at.
+    """
+
+    id: str
+    wire_name: str
+    tool_id: str | None = None
+    provider_id: str | None = None
+    arguments: str | Mapping[str, Any] | None = attrs.field(
+        default=None, hash=False, repr=False
+    )
+    position: int = 0
+    response_digest: str = ""
+    problem: Refusal | None = None
+
+
+@attrs.frozen
+class Repair:
+    """A lossless change that admission made to the arguments.
+
+    ``rule`` is one of R1–R11, ``pointer`` the JSON pointer it changed.
+    """
+
+    rule: str
+    pointer: str
+    text: str
+
+
+_ADMIT = object()
+_AUTHORIZE = object()
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class AdmittedCall:
+    """A call whose arguments are valid for the tool's own schema, frozen and digested.
+
+    Attributes:
+        call: What it was made from.
+        tool: The tool, as declared when the call was admitted.
+        text: Canonical JSON text of the arguments, defaults filled in.
+        digest: Digest of ``text``.
+        repairs: What admission changed, losslessly.
+    """
+
+    call: Call
+    tool: Tool
+    text: str = attrs.field(repr=False)
+    digest: str
+    repairs: tuple[Repair, ...] = ()
+    _made_by: object = attrs.field(default=None, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self._made_by is not _ADMIT:
+            text = "an AdmittedCall is made by admission.admit only"
+            raise StageError(text)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """A fresh copy of the arguments."""
+        value: dict[str, Any] = canonical.loads(self.text)
+        return value
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class AuthorizedCall:
+    """A call that may run, with what it was decided on.
+
+    Attributes:
+        admitted: The call and its arguments.
+        signature: What it touches.
+        decided_by: Who or what let it run, in order, such as ``rule user:3`` or
+            ``grant 01J…`` or ``mode ask``.
+        grant_id: The grant that was used up, if one was.
+        idempotency_key: Stable key of the call, the same in every attempt.
+        arguments_digest, definition_digest: What was authorised; *execute* compares.
+    """
+
+    admitted: AdmittedCall
+    signature: Signature
+    decided_by: tuple[str, ...]
+    grant_id: str | None = None
+    idempotency_key: str = ""
+    arguments_digest: str
+    definition_digest: str
+    _made_by: object = attrs.field(default=None, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self._made_by is not _AUTHORIZE:
+            text = "an AuthorizedCall is made by permission.authorize only"
+            raise StageError(text)
+
+    @property
+    def tool(self) -> Tool:
+        """The tool that will run."""
+        return self.admitted.tool
+
+    @property
+    def call(self) -> Call:
+        """The call as the model made it."""
+        return self.admitted.call
+
+
+def _admitted(**fields: Any) -> AdmittedCall:
+    """Make an admitted call; for :mod:`toolcrib.admission`."""
+    return AdmittedCall(**fields, made_by=_ADMIT)
+
+
+def _authorized(admitted: AdmittedCall, **fields: Any) -> AuthorizedCall:
+    """Make an authorized call; for :mod:`toolcrib.permission`."""
+    return AuthorizedCall(
+        admitted=admitted,
+        arguments_digest=admitted.digest,
+        definition_digest=admitted.tool.definition_digest,
+        **fields,
+        made_by=_AUTHORIZE,
+    )

@@ -1,0 +1,117 @@
+"""Canonical JSON text, its digest, and bounded parsing.
+
+Canonical text is JSON with sorted keys (by code point), no white space, no NaN or
+infinity, UTF-8, and lone surrogates escaped, so that equal values have equal bytes in
+every process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from typing import Any
+
+
+__all__ = ["JsonObject", "JsonValue", "digest", "digest_bytes", "dumps", "loads"]
+
+# Any JSON value; recursive aliases make every reader cast, so the alias only names it.
+JsonValue = Any
+JsonObject = dict[str, Any]
+
+_encode = json.JSONEncoder(
+    ensure_ascii=False,
+    allow_nan=False,
+    sort_keys=True,
+    separators=(",", ":"),
+).encode
+
+
+def dumps(value: JsonValue) -> str:
+    """Return the canonical text of a JSON value.
+
+    Raises:
+        ValueError: not a JSON value (NaN, infinity, a cycle).
+        TypeError: not a JSON value (an unknown type).
+    """
+    text = _encode(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Lone surrogates cannot be written as UTF-8; escaped they can.
+        text = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text
+
+
+def digest(value: JsonValue) -> str:
+    """Return ``sha256:<hex>`` of the canonical text of a JSON value."""
+    return digest_bytes(dumps(value).encode())
+
+
+def digest_bytes(data: bytes) -> str:
+    """Return ``sha256:<hex>`` of bytes."""
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                text = f"key {key!r} is given twice"
+                raise ValueError(text)
+            seen.add(key)
+    return value
+
+
+def _constant(name: str) -> Any:
+    text = f"{name} is not JSON"
+    raise ValueError(text)
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
+
+
+def loads(text: str | bytes, *, max_bytes: int = 1 << 24, max_depth: int = 200) -> JsonValue:
+    """Parse JSON strictly: no duplicate keys, no NaN, bounded size and depth.
+
+    Args:
+        text: The JSON text.
+        max_bytes: Largest accepted size, in bytes (of characters for ``str``).
+        max_depth: Deepest accepted nesting of arrays and objects.
+
+    Raises:
+        ValueError: with a sentence that says what is wrong, and where.
+    """
+    if len(text) > max_bytes:
+        message = f"JSON text is larger than {max_bytes} bytes"
+        raise ValueError(message)
+    if isinstance(text, bytes):
+        text = text.decode("utf-8-sig")
+    # Counting brackets outside strings is enough: the decoder checks that they match.
+    depth = 0
+    if text.count("[") + text.count("{") > max_depth:
+        inside = escaped = False
+        for character in text:
+            if inside:
+                if escaped:
+                    escaped = False
+                elif character == "\\":
+                    escaped = True
+                elif character == '"':
+                    inside = False
+            elif character == '"':
+                inside = True
+            elif character in "[{":
+                depth += 1
+                if depth > max_depth:
+                    message = f"JSON text is nested deeper than {max_depth}"
+                    raise ValueError(message)
+            elif character in "]}":
+                depth -= 1
+    try:
+        return _decoder.decode(text)
+    except RecursionError as error:
+        message = "JSON text is nested too deeply"
+        raise ValueError(message) from error

@@ -1,0 +1,102 @@
+"""The grammar of pack, source, tool and wire names, and the mapping between them.
+
+A tool id is ``pack.name``, or ``pack.source.name`` where ``name`` is a remote name
+verbatim. A wire name is what a provider accepts: ``[A-Za-z0-9_-]{1,64}``. The mapping
+looks at one id alone, so a wire name never changes when other tools come and go:
+
+* ``web.fetch`` → ``web_fetch``: a pack id has no underscore, so the first one parts.
+* ``mcp.github.create_issue`` → ``mcp__github__create_issue``: a source has no double
+  underscore, and no tool name starts with one.
+* What does not fit (too long, other characters, what could be read two ways) is
+  cleaned, cut and given the first 10 hexadecimal digits of the id's SHA-256.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+
+from collections.abc import Iterable
+
+
+__all__ = [
+    "closest",
+    "is_pack_id",
+    "is_source_id",
+    "is_tool_id",
+    "is_tool_name",
+    "normalize_distribution",
+    "wire_name",
+]
+
+_PACK = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*", re.ASCII)
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", re.ASCII)
+_SOURCE = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*", re.ASCII)
+_WIRE = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_PLAIN_LIVE = re.compile(r"[A-Za-z0-9-][A-Za-z0-9_-]*", re.ASCII)
+_SUFFIXED = re.compile(r"_[0-9a-f]{10}$")
+_UNCLEAN = re.compile(r"[^A-Za-z0-9_-]+")
+
+WIRE_LIMIT = 64
+_LONGEST = 128
+
+
+def is_pack_id(text: str) -> bool:
+    """Tell whether a text is a pack id: lower-case words joined by hyphens, ≤ 32."""
+    return len(text) <= 32 and _PACK.fullmatch(text) is not None
+
+
+def is_tool_name(text: str) -> bool:
+    """Tell whether a text is the name of a declared tool: words joined by ``_``, ≤ 64."""
+    return len(text) <= 64 and _NAME.fullmatch(text) is not None
+
+
+def is_source_id(text: str) -> bool:
+    """Tell whether a text names a live source: words joined by ``_`` or ``-``, ≤ 64."""
+    return len(text) <= 64 and _SOURCE.fullmatch(text) is not None
+
+
+def is_tool_id(text: str) -> bool:
+    """Tell whether a text is a tool id of either form."""
+    pack, dot, rest = text.partition(".")
+    if not dot or not is_pack_id(pack):
+        return False
+    if "." not in rest:
+        return is_tool_name(rest)
+    source, _, name = rest.partition(".")
+    return is_source_id(source) and 1 <= len(name) <= _LONGEST and name.isprintable()
+
+
+def wire_name(tool_id: str) -> str:
+    """Return the name under which a provider knows a tool; see the module's text."""
+    pack, _, rest = tool_id.partition(".")
+    source, dot, name = rest.partition(".")
+    if dot:
+        plain = f"{pack}__{source}__{name}"
+        fits = _PLAIN_LIVE.fullmatch(name) is not None
+    else:
+        plain = f"{pack}_{rest}"
+        fits = True
+    if fits and _WIRE.fullmatch(plain) and not _SUFFIXED.search(plain):
+        return plain
+    suffix = hashlib.sha256(tool_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    clean = _UNCLEAN.sub("_", plain)[: WIRE_LIMIT - len(suffix) - 1].rstrip("_")
+    return f"{clean}_{suffix}"
+
+
+def normalize_distribution(name: str) -> str:
+    """Return the normalised name of a distribution (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def closest(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
+    """Return the known names most like a wrong one, best first; never a guess."""
+    folded: dict[str, str] = {}
+    for candidate in sorted(known):
+        folded.setdefault(candidate.casefold().replace("-", "_").replace(".", "_"), candidate)
+    wanted = name.casefold().replace("-", "_").replace(".", "_")[:_LONGEST]
+    found = difflib.get_close_matches(wanted, folded, n=most, cutoff=0.6)
+    # A bare tool name is the commonest slip: "fetch" for "web_fetch".
+    tails = [key for key in folded if key.endswith("_" + wanted) and key not in found]
+    return [folded[key] for key in [*tails, *found]][:most]
