@@ -6,7 +6,7 @@ app may replace any of them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -145,7 +145,6 @@ class PackHost(Protocol):
     workspace: Workspace
     clock: Clock
     logger: Logger
-    jobs: Jobs
     agents: Agents | None
 
     @property
@@ -188,6 +187,7 @@ class Context(Protocol):
     workspace: Workspace
     artifacts: Artifacts
     ask: Ask
+    jobs: Jobs
     cancellation: Cancellation
     diagnostics: Diagnostics
     logger: Logger
@@ -205,6 +205,9 @@ class Context(Protocol):
         self, message: str, *, progress: float | None = None, total: float | None = None
     ) -> None:
         """Report progress of this call; its identity is the core's to give."""
+
+    def wait(self, awaitable: Awaitable[T]) -> T:
+        """Wait, from a handler that runs in a thread, for something async."""
 
     def sub_logger(self) -> Logger:
         """Return the logger of this invocation; the same one each time."""

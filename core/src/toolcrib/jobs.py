@@ -1,0 +1,267 @@
+"""Jobs: everything that outlives a call, of every kind, behind one protocol.
+
+A *kind* (a sub-agent, a background process, a remote task) is something with a name
+and a ``run(control, arguments)`` coroutine. The store that is here keeps jobs in
+memory; a durable one implements the same methods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets as random
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import attrs
+
+from .errors import Busy, NotFound, Refused
+
+
+if TYPE_CHECKING:
+    from .context import Clock
+
+
+__all__ = ["FINAL", "JobControl", "JobKind", "JobRecord", "MemoryJobs", "OwnedJobs"]
+
+JobStatus = Literal["running", "done", "failed", "stopped", "lost"]
+
+FINAL = frozenset({"done", "failed", "stopped", "lost"})
+"""States that never change again."""
+
+
+@attrs.frozen(kw_only=True)
+class JobRecord:
+    """A job as it is at one moment.
+
+    Attributes:
+        owner: The conversation that started it; nobody else sees it.
+        size: Bytes of output written so far.
+        kept_from: Offset of the oldest byte of output that is still kept.
+        result: JSON-safe value of a job that is done.
+        error: Why it failed.
+        started, ended: Seconds since the epoch.
+    """
+
+    id: str
+    kind: str
+    owner: str
+    status: JobStatus = "running"
+    size: int = 0
+    kept_from: int = 0
+    result: Any = attrs.field(default=None, hash=False)
+    error: str | None = None
+    started: float
+    ended: float | None = None
+
+
+class JobControl:
+    """What a running job is given."""
+
+    def __init__(self, job_id: str, limit: int) -> None:
+        self.id = job_id
+        self._limit = limit
+        self._kept = bytearray()
+        self._dropped = 0
+
+    def write(self, data: bytes) -> None:
+        """Add output; the oldest gives way, counted, when there is too much."""
+        self._kept += data
+        surplus = len(self._kept) - self._limit
+        if surplus > 0:
+            del self._kept[:surplus]
+            self._dropped += surplus
+
+    @property
+    def kept_from(self) -> int:
+        """Offset of the oldest byte that is still kept."""
+        return self._dropped
+
+    @property
+    def size(self) -> int:
+        """Bytes written in all."""
+        return self._dropped + len(self._kept)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return output from an offset; asking again gives the same bytes."""
+        start = max(offset - self._dropped, 0)
+        return bytes(self._kept[start : start + size])
+
+
+class JobKind(Protocol):
+    """How jobs of one kind are run."""
+
+    @property
+    def name(self) -> str:
+        """The kind's name, such as ``process``."""
+
+    async def run(self, control: JobControl, arguments: Mapping[str, Any]) -> Any:
+        """Run a job to its end and return its JSON-safe result.
+
+        Cancelled when the job is stopped: end everything that was started.
+        """
+
+
+class _Running:
+    def __init__(self, record: JobRecord, control: JobControl) -> None:
+        self.record = record
+        self.control = control
+        self.task: asyncio.Task[None] | None = None
+        self.done = asyncio.Event()
+
+    def now(self) -> JobRecord:
+        control = self.control
+        return attrs.evolve(self.record, size=control.size, kept_from=control.kept_from)
+
+
+class MemoryJobs:
+    """Jobs that live as long as the toolbox.
+
+    Args:
+        clock: Where times come from.
+        output_limit: Bytes of output kept for each job.
+        most: Jobs that may run at once for one owner.
+    """
+
+    def __init__(
+        self, clock: Clock, *, output_limit: int = 1 << 20, most: int = 16
+    ) -> None:
+        self._clock = clock
+        self._output_limit = output_limit
+        self._most = most
+        self._kinds: dict[str, JobKind] = {}
+        self._jobs: dict[str, _Running] = {}
+
+    def register(self, kind: JobKind) -> None:
+        """Make a kind of job known."""
+        self._kinds[kind.name] = kind
+
+    def owned(self, owner: str) -> OwnedJobs:
+        """Return the jobs of one conversation, as its tools see them."""
+        return OwnedJobs(self, owner)
+
+    async def start(self, kind: str, arguments: Mapping[str, Any], *, owner: str) -> JobRecord:
+        """Start a job.
+
+        Raises:
+            NotFound: no such kind.
+            Busy: the owner runs as many as it may.
+        """
+        runner = self._kinds.get(kind)
+        if runner is None:
+            text = f"no job kind {kind!r}; there are: {', '.join(sorted(self._kinds)) or 'none'}"
+            raise NotFound(text, code="job.unknown_kind")
+        mine = [j for j in self._jobs.values() if j.record.owner == owner]
+        if sum(j.record.status == "running" for j in mine) >= self._most:
+            text = f"{self._most} jobs are running already; stop or wait for one first"
+            raise Busy(text, code="job.busy")
+        job_id = "job_" + random.token_hex(6)
+        record = JobRecord(id=job_id, kind=kind, owner=owner, started=self._clock.time())
+        job = self._jobs[job_id] = _Running(record, JobControl(job_id, self._output_limit))
+        job.task = asyncio.create_task(self._run(job, runner, dict(arguments)), name=job_id)
+        return job.now()
+
+    async def _run(self, job: _Running, kind: JobKind, arguments: dict[str, Any]) -> None:
+        status: JobStatus = "done"
+        result = error = None
+        try:
+            result = await kind.run(job.control, arguments)
+        except asyncio.CancelledError:
+            status = "stopped"
+        except Exception as failure:  # noqa: BLE001 - pack code; kept as the job's error
+            status, error = "failed", f"{type(failure).__name__}: {failure}"
+        finally:
+            # Final states are final: this is the only place that sets one.
+            job.record = attrs.evolve(
+                job.record,
+                status=status,
+                result=result,
+                error=error,
+                ended=self._clock.time(),
+            )
+            job.done.set()
+
+    def _find(self, job_id: str, owner: str) -> _Running:
+        job = self._jobs.get(job_id)
+        # A foreign job answers like an unknown one.
+        if job is None or job.record.owner != owner:
+            text = f"no job {job_id!r}"
+            raise NotFound(text, code="job.unknown")
+        return job
+
+    async def get(self, job_id: str, *, owner: str) -> JobRecord:
+        """Return a job as it is now."""
+        return self._find(job_id, owner).now()
+
+    async def output(self, job_id: str, *, owner: str, offset: int, size: int) -> bytes:
+        """Return output from an offset; asking again gives the same bytes."""
+        if offset < 0 or size < 0:
+            text = "offset and size are zero or more"
+            raise Refused(text, code="job.range")
+        return self._find(job_id, owner).control.read(offset, size)
+
+    async def wait(self, job_id: str, *, owner: str, timeout: float | None) -> JobRecord:
+        """Wait until a job ended or the timeout (seconds) passed; zero looks once."""
+        job = self._find(job_id, owner)
+        if not job.done.is_set() and timeout != 0:
+            waiter = asyncio.ensure_future(job.done.wait())
+            try:
+                await asyncio.wait({waiter}, timeout=timeout)
+            finally:
+                waiter.cancel()
+        return job.now()
+
+    async def stop(self, job_id: str, *, owner: str) -> JobRecord:
+        """Stop a job and everything it started; a job that ended stays as it ended."""
+        job = self._find(job_id, owner)
+        if job.task is not None and not job.task.done():
+            job.task.cancel()
+            await asyncio.wait({job.task})
+            if not job.done.is_set():
+                # Cancelled before its first step, so its own ending never ran.
+                job.record = attrs.evolve(
+                    job.record, status="stopped", ended=self._clock.time()
+                )
+                job.done.set()
+        return job.now()
+
+    async def list(self, *, owner: str) -> tuple[JobRecord, ...]:
+        """Return the jobs of an owner, oldest first."""
+        return tuple(j.now() for j in self._jobs.values() if j.record.owner == owner)
+
+    async def close(self) -> None:
+        """Stop everything."""
+        for job in list(self._jobs.values()):
+            await self.stop(job.record.id, owner=job.record.owner)
+
+
+@attrs.frozen
+class OwnedJobs:
+    """The jobs of one conversation (:class:`toolcrib.context.Jobs`)."""
+
+    _jobs: MemoryJobs
+    _owner: str
+
+    async def start(self, kind: str, arguments: Mapping[str, Any]) -> JobRecord:
+        """Start a job of a kind."""
+        return await self._jobs.start(kind, arguments, owner=self._owner)
+
+    async def get(self, job_id: str) -> JobRecord:
+        """Return a job as it is now."""
+        return await self._jobs.get(job_id, owner=self._owner)
+
+    async def output(self, job_id: str, *, offset: int = 0, size: int = 65536) -> bytes:
+        """Return output from an offset."""
+        return await self._jobs.output(job_id, owner=self._owner, offset=offset, size=size)
+
+    async def wait(self, job_id: str, *, timeout: float | None = None) -> JobRecord:
+        """Wait until it is in a final state, or the timeout (seconds) passes."""
+        return await self._jobs.wait(job_id, owner=self._owner, timeout=timeout)
+
+    async def stop(self, job_id: str) -> JobRecord:
+        """Stop it and everything it started."""
+        return await self._jobs.stop(job_id, owner=self._owner)
+
+    async def list(self) -> tuple[JobRecord, ...]:
+        """Return the conversation's jobs, oldest first."""
+        return await self._jobs.list(owner=self._owner)
