@@ -1,0 +1,141 @@
+"""The core's own tools: ``crib.search`` finds and loads tools, ``crib.read`` pages artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import canonical
+from .errors import Invalid, NotFound
+from .implementation import Companions, Implementation
+from .outcome import Image, Json, Result, Text
+from .signature import Signature
+from .tool import Description, Tool
+from .vocabulary import Cancellation, Concurrency, Idempotence, Label
+
+
+if TYPE_CHECKING:
+    from .host import RunContext
+
+
+__all__ = ["READ", "SEARCH", "implementations"]
+
+MOST = 25
+
+SEARCH = Tool(
+    id="crib.search",
+    title="Find tools",
+    description=Description(
+        summary="Find tools by words and load them, so that they can be called.",
+        details=(
+            "Some tools are listed by name only. Search for what you want to do, or name "
+            "tools with select:a,b. Those found can be called from the next request on."
+        ),
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 500,
+                "description": "Words for what you want to do, or select:first,second",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST,
+                "default": 5,
+                "description": "How many tools at most",
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+    effects=frozenset(),
+    idempotent=Idempotence.YES,
+    concurrency=Concurrency.SHARED,
+    labels=frozenset(),
+)
+
+READ = Tool(
+    id="crib.read",
+    title="Read an artifact",
+    description=Description(
+        summary="Read a part of a long result that was kept as an artifact.",
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "artifact": {
+                "type": "string",
+                "pattern": "^sha256:[0-9a-f]{64}$",
+                "description": "The artifact's digest, as the result gave it",
+            },
+            "start": {
+                "type": "integer",
+                "minimum": 0,
+                "default": 0,
+                "description": "First byte to read",
+            },
+            "size": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 262144,
+                "default": 32768,
+                "description": "How many bytes at most",
+            },
+        },
+        "required": ["artifact"],
+        "additionalProperties": False,
+    },
+    effects=frozenset(),
+    idempotent=Idempotence.YES,
+    concurrency=Concurrency.SHARED,
+    cancellation=Cancellation.COOPERATIVE,
+    # What an artifact holds came from some other tool, so nothing is known of it.
+    labels=frozenset({Label.READS_PRIVATE, Label.RETURNS_UNTRUSTED}),
+)
+
+
+async def _search(ctx: RunContext, query: str, limit: int = 5) -> Result:
+    session = ctx._session  # noqa: SLF001 - the core's own pack is part of the façade
+    if query.startswith("select:"):
+        names = [n.strip() for n in query.removeprefix("select:").split(",") if n.strip()]
+        if not 1 <= len(names) <= MOST:
+            text = f"name 1 to {MOST} tools, such as select:files_read,files_edit"
+            raise Invalid("/query", text)
+        found, missing = session.select_by_name(names)
+    else:
+        found, missing = session.search(query, limit), ()
+    loaded = session.load([tool.id for tool in found])
+    lines = [f"{session.wire_name(t.id)}: {t.description.summary}" for t in found]
+    if missing:
+        lines.append("Not found: " + ", ".join(missing))
+    if not found:
+        lines.append("No tool matches. Try other words for what you want to do.")
+    elif loaded:
+        lines.append("They can be called from the next request on.")
+    return Result(
+        summary=f"{len(found)} tools found" + (f", {len(missing)} not" if missing else ""),
+        content=[Text("\n".join(lines))],
+        metadata={"found": [t.id for t in found], "missing": list(missing), "loaded": loaded},
+    )
+
+
+async def _read(ctx: RunContext, artifact: str, start: int = 0, size: int = 32768) -> Result:
+    session = ctx._session  # noqa: SLF001 - as above
+    refusal = session.may_read(artifact)
+    if refusal is not None:
+        raise NotFound(refusal, code="artifact.unknown")
+    return await session.page(artifact, start, size)
+
+
+
+
+def implementations() -> Mapping[str, Implementation]:
+    """Return the core's own tools with their code."""
+    return {
+        SEARCH.id: Implementation(tool=SEARCH, handler=_search, companions=Companions()),
+        READ.id: Implementation(tool=READ, handler=_read, companions=Companions()),
+    }

@@ -1,0 +1,208 @@
+"""Find tools by words: a small inverted index with impacts computed when it is built.
+
+Ranking is BM25 over weighted fields (Robertson & Zaragoza, 2009), with three additions
+that tool names need: names are split at underscores and capitals, a light stemmer folds
+plurals and verb endings, and words that mean the same to a tool's author (``remove`` and
+``delete``) count at a discount. A word that occurs nowhere is replaced by the closest
+known ones, at a larger discount.
+"""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+import math
+import re
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+
+if TYPE_CHECKING:
+    from .tool import Tool
+
+
+__all__ = ["Hit", "SearchIndex", "words"]
+
+# How much a word counts for where it stands.
+_FIELDS = {"name": 4.0, "title": 3.0, "tags": 2.0, "summary": 2.0, "parameters": 1.0, "rest": 0.6}
+_K1 = 1.2
+_B = 0.4
+_SAME_MEANING = 0.45
+_MISSPELT = 0.4
+
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"))
+
+_SYNONYMS = (
+    ("delete", "remove", "erase", "drop", "unlink", "destroy"),
+    ("create", "add", "new", "make", "insert"),
+    ("find", "search", "lookup", "query", "locate", "grep"),
+    ("get", "fetch", "retrieve", "read", "show", "view", "load"),
+    ("list", "enumerate", "show"),
+    ("update", "edit", "modify", "change", "patch", "set"),
+    ("write", "save", "store", "put"),
+    ("run", "execute", "start", "launch", "invoke"),
+    ("stop", "kill", "cancel", "abort", "terminate", "end"),
+    ("send", "post", "publish", "submit", "message"),
+    ("file", "document", "path"),
+    ("folder", "directory", "dir"),
+    ("repository", "repo"),
+    ("picture", "image", "photo", "screenshot"),
+    ("mail", "email", "inbox"),
+    ("web", "internet", "online", "url", "page", "website"),
+    ("db", "database", "sql", "table"),
+    ("copy", "duplicate", "clone"),
+    ("move", "rename"),
+    ("error", "diagnostic", "problem", "issue"),
+    ("ticket", "issue"),
+    ("calendar", "event", "schedule", "meeting", "appointment"),
+    ("pull", "merge", "pr"),
+    ("shell", "command", "terminal", "bash"),
+    ("user", "person", "account", "member"),
+    ("weather", "forecast"),
+    ("convert", "transform", "translate"),
+    ("download", "fetch"),
+    ("upload", "send"),
+)
+_STOP = frozenset(
+    "a an and any are as at be by can do does for from how i if in into is it its me my of on "
+    "or our please some that the their them then there these this to tool up use using want "
+    "what when where which who will with you your".split()
+)
+
+
+def _stem(word: str) -> str:
+    for ending, instead in _ENDINGS:
+        if len(word) > len(ending) + 1 and word.endswith(ending):
+            return word[: -len(ending)] + instead
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        if len(word) > len(ending) + 3 and word.endswith(ending):
+            word = word[: -len(ending)]
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+                word = word[:-1]
+            return word
+    return word.removesuffix("e") if len(word) > 4 else word
+
+
+def words(text: str) -> Iterator[str]:
+    """Yield the stems of a text's words; names are split, and also kept whole."""
+    for part in _PART.findall(text):
+        word = part.lower()
+        if word not in _STOP:
+            yield _stem(word)
+
+
+_MEANINGS: dict[str, frozenset[str]] = {}
+for _group in _SYNONYMS:
+    _stems = frozenset(_stem(word) for word in _group)
+    for _word in _stems:
+        _MEANINGS[_word] = _MEANINGS.get(_word, frozenset()) | _stems
+
+
+@attrs.frozen
+class Hit:
+    """One tool that was found; a higher score is better."""
+
+    tool_id: str
+    score: float
+
+
+def _fields(tool: Tool) -> Mapping[str, str]:
+    description = tool.description
+    properties = tool.input_schema.get("properties")
+    parameters = " ".join(properties) if isinstance(properties, Mapping) else ""
+    return {
+        "name": tool.id.replace(".", " "),
+        "title": tool.title,
+        "tags": " ".join((*tool.tags, tool.category or "")),
+        "summary": description.summary,
+        "parameters": parameters,
+        "rest": " ".join((description.details, *description.usage)),
+    }
+
+
+class SearchIndex:
+    """An index over the tools of one catalog; build it once, ask it often."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._ids: list[str] = []
+        weights: list[Counter[str]] = []
+        for tool in sorted(tools, key=lambda t: t.id):
+            counted: Counter[str] = Counter()
+            for field, text in _fields(tool).items():
+                for word in words(text):
+                    counted[word] += _FIELDS[field]  # type: ignore[assignment]
+            self._ids.append(tool.id)
+            weights.append(counted)
+        self._postings = self._impacts(weights)
+        self._vocabulary = sorted(self._postings)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @staticmethod
+    def _impacts(weights: list[Counter[str]]) -> dict[str, list[tuple[int, float]]]:
+        total = len(weights)
+        lengths = [sum(counted.values()) for counted in weights]
+        mean = (sum(lengths) / total if total else 0.0) or 1.0
+        documents: Counter[str] = Counter()
+        for counted in weights:
+            documents.update(counted.keys())
+        idf = {w: math.log(1 + (total - n + 0.5) / (n + 0.5)) for w, n in documents.items()}
+        postings: dict[str, list[tuple[int, float]]] = {}
+        for number, counted in enumerate(weights):
+            norm = _K1 * (1 - _B + _B * lengths[number] / mean)
+            for word, weight in counted.items():
+                impact = idf[word] * weight * (_K1 + 1) / (weight + norm)
+                postings.setdefault(word, []).append((number, impact))
+        return postings
+
+    def search(
+        self, query: str, *, limit: int = 5, may: Callable[[str], bool] | None = None
+    ) -> tuple[Hit, ...]:
+        """Return the best tools for some words, best first.
+
+        Args:
+            query: Any text; punctuation has no meaning.
+            limit: How many hits at most.
+            may: Tells whether a tool may be found; all may, without it.
+        """
+        scores: dict[int, float] = {}
+        for word, factor in self._expanded(query).items():
+            for number, impact in self._postings[word]:
+                scores[number] = scores.get(number, 0.0) + factor * impact
+        # Ids are sorted, so the number breaks ties the same way everywhere.
+        ranked = ((-score, number) for number, score in scores.items())
+        if may is not None:
+            ranked = (pair for pair in ranked if may(self._ids[pair[1]]))
+        best = heapq.nsmallest(limit, ranked)
+        return tuple(Hit(self._ids[number], -score) for score, number in best)
+
+    def _expanded(self, query: str) -> dict[str, float]:
+        """Return the indexed words that a query stands for, and how much each counts."""
+        found: dict[str, float] = {}
+        for word in dict.fromkeys(words(query)):
+            if word in self._postings:
+                found[word] = max(found.get(word, 0.0), 1.0)
+            for other in _MEANINGS.get(word, ()):
+                if other in self._postings:
+                    found[other] = max(found.get(other, 0.0), _SAME_MEANING)
+            if word not in self._postings and word not in _MEANINGS:
+                for other in self._closest(word):
+                    found[other] = max(found.get(other, 0.0), _MISSPELT)
+        return found
+
+    def _closest(self, word: str) -> list[str]:
+        if len(word) < 3:
+            return []
+        starting = [known for known in self._vocabulary if known.startswith(word)]
+        if starting:
+            return starting[:8]
+        same_start = [known for known in self._vocabulary if known[0] == word[0]]
+        return difflib.get_close_matches(word, same_start, n=3, cutoff=0.75)
