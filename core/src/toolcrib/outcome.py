@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import attrs
@@ -127,6 +127,19 @@ class Directive:
     value: Any = attrs.field(default=None, hash=False)
 
 
+# One converter for each type: type checkers cannot see through ``converter=tuple``.
+def _blocks(values: Iterable[Block]) -> tuple[Block, ...]:
+    return tuple(values)
+
+
+def _words(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
+def _directives(values: Iterable[Directive]) -> tuple[Directive, ...]:
+    return tuple(values)
+
+
 @attrs.frozen
 class Result:
     """What a handler returns when plain text or a value does not say enough.
@@ -141,11 +154,11 @@ class Result:
     """
 
     summary: str = ""
-    content: tuple[Block, ...] = attrs.field(default=(), converter=tuple)
+    content: tuple[Block, ...] = attrs.field(default=(), converter=_blocks)
     structured: Any = attrs.field(default=None, hash=False)
     metadata: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
-    notes: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    directives: tuple[Directive, ...] = attrs.field(default=(), converter=tuple)
+    notes: tuple[str, ...] = attrs.field(default=(), converter=_words)
+    directives: tuple[Directive, ...] = attrs.field(default=(), converter=_directives)
 
 
 @attrs.frozen(kw_only=True)
