@@ -1,0 +1,263 @@
+"""Deadlines and cancellation of one call, told apart and never leaked to others.
+
+A handler runs inside the task of its call, so the common case needs no task, no timer
+task and no cancel scope of its own. To interrupt it the task is cancelled, and that
+cancellation is taken back (``uncancel``) before the call's outcome is returned: nobody
+above ever sees it. A cancellation that came from above stays counted on the task, for
+the caller to honour once the outcome is written down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import types
+
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context as Variables
+from typing import Any, Literal, Protocol
+
+
+__all__ = ["AbandonedError", "CancelToken", "Cause", "drive", "honour_cancellation"]
+
+Cause = Literal["cancelled", "deadline"]
+
+
+class Handle(Protocol):
+    """A timer that can be stopped, such as ``asyncio.TimerHandle``."""
+
+    def cancel(self) -> None:
+        """Stop it."""
+
+
+Later = Callable[[float, Callable[[], None]], Handle]
+
+
+class AbandonedError(BaseException):
+    """Raised inside *execute* when a handler does not end after it was cancelled.
+
+    ``rest`` is the task that carries what is left of the handler. A ``BaseException``,
+    so that nothing between takes it for a failure of the tool.
+    """
+
+    def __init__(self, rest: asyncio.Task[Any]) -> None:
+        self.rest = rest
+        super().__init__()
+
+
+class CancelToken:
+    """Whether a call was cancelled, and the means to cancel it.
+
+    Make one for a call, give it to *execute*, and call :meth:`cancel` on the event loop
+    at any time: before the call starts, while it waits for its turn, or while it runs.
+    Handlers see it as ``ctx.cancellation``.
+
+    Attributes:
+        cause: Why the call has to end, or None.
+        reason: A sentence on who cancelled it, for the outcome.
+        deadline: When the call has to end, on the clock's monotonic time; None before
+            the handler starts, or without a limit.
+        insisted: Whether the grace after that has passed as well.
+        closed: Whether the coroutine of the call was thrown away.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_base",
+        "_grace",
+        "_later",
+        "_limit",
+        "_sent",
+        "_task",
+        "_timer",
+        "_undelivered",
+        "cause",
+        "closed",
+        "deadline",
+        "insisted",
+        "reason",
+    )
+
+    def __init__(self) -> None:
+        self.cause: Cause | None = None
+        self.reason = ""
+        self.deadline: float | None = None
+        self.insisted = False
+        self.closed = False
+        self._limit = (0.0, "")
+        self._task: asyncio.Task[Any] | None = None
+        self._timer: Handle | None = None
+        self._later: Later | None = None
+        self._grace = 0.0
+        self._sent = 0
+        self._base = 0
+        self._undelivered = False
+
+    @property
+    def requested(self) -> bool:
+        """Whether the call was cancelled or its deadline passed."""
+        return self.cause is not None
+
+    def check(self) -> None:
+        """Raise ``asyncio.CancelledError`` if the call was cancelled or is too late."""
+        if self.cause is not None:
+            raise asyncio.CancelledError(self.reason)
+
+    def cancel(self, reason: str = "The call was cancelled.") -> None:
+        """Cancel the call; a second time changes nothing."""
+        self._request("cancelled", reason)
+
+    def attach(self, task: asyncio.Task[Any], later: Later, grace: float) -> None:
+        """Tie the token to the task that runs the call; for *execute*."""
+        self._task = task
+        self._later = later
+        self._grace = grace
+        self._base = task.cancelling()
+
+    def arm(self, delay: float, what: str) -> None:
+        """Set the timer of a limit, and what it limits; for *execute*."""
+        assert self._later is not None  # noqa: S101 - attached before
+        self.disarm()
+        self._limit = (delay, what)
+        self._timer = self._later(delay, self._expire)
+
+    def disarm(self) -> None:
+        """Stop the timer, of the deadline or of the grace."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def release(self) -> None:
+        """Let go of the task; for *execute*, when nothing was sent."""
+        self._task = None
+        if self._timer is not None:
+            self.disarm()
+
+    async def settle(self) -> None:
+        """Take back every cancellation that was sent; for *execute*, at the very end."""
+        task, self._task = self._task, None
+        self.disarm()
+        if task is None or not self._sent:
+            return
+        if self._undelivered and not self.closed:
+            # Sent while the task was running: it is thrown at the next await, which
+            # must not be one of the caller's.
+            try:
+                await asyncio.sleep(0)
+            except asyncio.CancelledError:
+                self._undelivered = False
+        for _ in range(self._sent):
+            task.uncancel()
+        self._sent = 0
+
+    def delivered(self) -> None:
+        """Note that a cancellation arrived, and whose it was."""
+        if self._undelivered:
+            self._undelivered = False
+        elif (
+            self.cause is None
+            and self._task is not None
+            and self._task.cancelling() > self._base + self._sent
+        ):
+            self.cause = "cancelled"
+            self.reason = "The task that ran the call was cancelled."
+            self._count_down()
+
+    def _request(self, cause: Cause, reason: str) -> None:
+        if self.cause is not None:
+            return
+        self.cause = cause
+        self.reason = reason
+        if self._task is not None:
+            self.disarm()
+            self._send()
+            self._count_down()
+
+    def _expire(self) -> None:
+        delay, what = self._limit
+        self._request("deadline", f"The limit of {delay:.6g} s for {what} passed.")
+
+    def _count_down(self) -> None:
+        self.disarm()
+        if self._later is not None:
+            self._timer = self._later(self._grace, self._insist)
+
+    def _insist(self) -> None:
+        self.insisted = True
+        self._timer = None
+        self._send()
+
+    def _send(self) -> None:
+        assert self._task is not None  # noqa: S101 - checked by the callers
+        self._sent += 1
+        self._undelivered = True
+        self._task.cancel()
+
+
+@types.coroutine
+def drive(
+    handler: Coroutine[Any, Any, Any], token: CancelToken, variables: Variables
+) -> Generator[Any, None, Any]:
+    """Run a handler in the current task and in context variables of its own.
+
+    Raises:
+        AbandonedError: the handler swallowed its cancellation and went on.
+    """
+    run = variables.run
+    try:
+        waits_for = run(handler.send, None)
+        while True:
+            try:
+                yield waits_for
+            except GeneratorExit:
+                token.closed = True
+                run(handler.close)
+                raise
+            except BaseException as error:  # noqa: BLE001 - handed to the handler
+                if isinstance(error, asyncio.CancelledError):
+                    token.delivered()
+                waits_for = run(handler.throw, error)
+                if token.insisted:
+                    raise AbandonedError(_carry_on(handler, waits_for, variables)) from None
+            else:
+                waits_for = run(handler.send, None)
+    except StopIteration as stop:
+        return stop.value
+
+
+def _carry_on(
+    handler: Coroutine[Any, Any, Any], waits_for: Any, variables: Variables
+) -> asyncio.Task[Any]:
+    """Move a handler that does not end into a task of its own."""
+
+    @types.coroutine
+    def rest() -> Generator[Any, None, Any]:
+        upcoming = waits_for
+        while True:
+            error: BaseException | None = None
+            try:
+                yield upcoming
+            except GeneratorExit:
+                handler.close()
+                raise
+            except BaseException as caught:  # noqa: BLE001 - handed to the handler
+                error = caught
+            try:
+                upcoming = handler.send(None) if error is None else handler.throw(error)
+            except StopIteration as stop:
+                return stop.value
+
+    async def carrier() -> Any:
+        return await rest()
+
+    return asyncio.get_running_loop().create_task(carrier(), context=variables)
+
+
+def honour_cancellation() -> None:
+    """Raise ``asyncio.CancelledError`` if the current task was cancelled from above.
+
+    *execute* always returns an outcome, also when its task is cancelled. Call this once
+    the outcome is written down.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

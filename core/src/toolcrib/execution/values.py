@@ -1,0 +1,155 @@
+"""From what a handler returns to a :class:`toolcrib.Result`."""
+
+from __future__ import annotations
+
+import base64
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from toolcrib import canonical
+from toolcrib.outcome import (
+    ArtifactLink,
+    Audio,
+    File,
+    Image,
+    Json,
+    Link,
+    Result,
+    Text,
+)
+from toolcrib.tool import Tool
+
+
+__all__ = ["OutputError", "finish", "result_of"]
+
+_BLOCKS = (Text, Json, Image, Audio, File, Link, ArtifactLink)
+_SHOWN = 5
+
+# First bytes of the pictures that every provider takes.
+_PICTURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+class OutputError(Exception):
+    """Raised when a value cannot be given to anybody; internal, becomes ``output.invalid``.
+
+    ``result`` is what of it can still be shown.
+    """
+
+    def __init__(self, text: str, result: Result) -> None:
+        self.text = text
+        self.result = result
+        super().__init__(text)
+
+
+def result_of(value: Any, unstructure: Callable[[Any], Any] | None, *, typed: bool) -> Result:
+    """Turn a handler's value into a result.
+
+    A result stays as it is, blocks become content, bytes a picture or file; all else
+    goes through ``unstructure`` and must then be a JSON value. ``typed`` says that the
+    tool has an output schema, so that text is structured output as well.
+
+    Raises:
+        OutputError: the value is none of these.
+    """
+    if isinstance(value, Result):
+        return value
+    if isinstance(value, _BLOCKS):
+        return Result(content=(value,))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return Result(content=(_binary(bytes(value)),))
+    if isinstance(value, tuple | list) and value and isinstance(value[0], _BLOCKS):
+        return _blocks(value)
+    if unstructure is not None:
+        try:
+            value = unstructure(value)
+        except Exception as error:
+            text = f"its value cannot be turned into JSON: {_short(error)}"
+            raise OutputError(text, _printed(value)) from error
+    if isinstance(value, str):
+        return Result(content=(Text(value),), structured=value if typed else None)
+    if value is None:
+        return Result()
+    return _json(value)
+
+
+def _json(value: Any) -> Result:
+    # Numbers and booleans are the only values that are JSON by their type alone.
+    if not isinstance(value, bool | int):
+        try:
+            canonical.dumps(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            text = f"its value of type {type(value).__name__} is not JSON: {_short(error)}"
+            raise OutputError(text, _printed(value)) from error
+    return Result(content=(Json(value),), structured=value)
+
+
+def _blocks(values: Iterable[Any]) -> Result:
+    content = tuple(v for v in values if isinstance(v, _BLOCKS))
+    strangers = [type(v).__name__ for v in values if not isinstance(v, _BLOCKS)]
+    if strangers:
+        text = f"its content holds {', '.join(strangers[:_SHOWN])} among the blocks"
+        raise OutputError(text, Result(content=content))
+    return Result(content=content)
+
+
+def _binary(data: bytes) -> Image | File:
+    text = base64.b64encode(data).decode("ascii")
+    for start, media_type in _PICTURES:
+        if data.startswith(start):
+            return Image(text, media_type)
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return Image(text, "image/webp")
+    return File(text, "application/octet-stream", "output.bin")
+
+
+def _printed(value: Any) -> Result:
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a repr may do anything
+        text = f"<{type(value).__name__}>"
+    return Result(content=(Text(text[:2000]),))
+
+
+def _short(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def finish(
+    result: Result,
+    tool: Tool,
+    check_schema: Callable[[Any], Iterable[Any]] | None,
+    check_output: Callable[[Any], Any] | None,
+) -> None:
+    """Check structured output against the tool's schema, then its own function.
+
+    Raises:
+        OutputError: it does not fit; the result's content is kept.
+    """
+    if check_schema is not None and tool.output_schema is not None:
+        problems = list(check_schema(result.structured))
+        if problems:
+            words = "; ".join(str(p) for p in problems[:_SHOWN])
+            text = f"its output does not fit its own schema: {words}"
+            raise OutputError(text, _unstructured(result))
+    if check_output is not None:
+        try:
+            check_output(result.structured)
+        except Exception as error:
+            text = f"its output check failed: {getattr(error, 'text', None) or _short(error)}"
+            raise OutputError(text, _unstructured(result)) from error
+
+
+def _unstructured(result: Result) -> Result:
+    """Keep what can be read, drop what programs would trust."""
+    return Result(
+        summary=result.summary,
+        content=result.content,
+        metadata=result.metadata,
+        notes=result.notes,
+    )

@@ -1,0 +1,130 @@
+"""What a handler may return, and what becomes of it."""
+
+from __future__ import annotations
+
+import base64
+
+import attrs
+import pytest
+
+from toolcrib.implementation import Companions, Implementation
+from toolcrib.outcome import File, Image, Json, Result, Text
+
+
+async def returns(bench, value, **fields):
+    async def handler(ctx):
+        return value
+
+    return await bench.run(handler, **fields)
+
+
+@pytest.mark.parametrize(
+    ("value", "content", "structured"),
+    [
+        ("text", (Text("text"),), None),
+        (None, (), None),
+        ({"a": [1]}, (Json({"a": [1]}),), {"a": [1]}),
+        ([1, 2], (Json([1, 2]),), [1, 2]),
+        (7, (Json(7),), 7),
+        (False, (Json(False),), False),
+        ((Text("a"), Text("b")), (Text("a"), Text("b")), None),
+        (Text("a"), (Text("a"),), None),
+        (
+            b"\x00\xff",
+            (File(base64.b64encode(b"\x00\xff").decode(), "application/octet-stream", "output.bin"),),
+            None,
+        ),
+    ],
+)
+def test_values_become_content(bench, go, value, content, structured):
+    """Each kind of value has one form as content."""
+    outcome = go(lambda: returns(bench, value))
+    assert outcome.ok
+    assert outcome.result.content == content
+    assert outcome.result.structured == structured
+
+
+def test_picture_bytes_become_an_image(bench, go):
+    """Bytes that start like a picture are shown as one."""
+    outcome = go(lambda: returns(bench, b"\x89PNG\r\n\x1a\nrest"))
+    assert isinstance(outcome.result.content[0], Image)
+    assert outcome.result.content[0].media_type == "image/png"
+
+
+def test_a_result_stays_as_it_is(bench, go):
+    """A handler that returns a Result has said everything itself."""
+    result = Result(summary="done", content=[Text("x")], notes=["degraded"])
+    assert go(lambda: returns(bench, result)).result is result
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), {"a": {1, 2}}, {1: object()}])
+def test_what_is_not_json_is_refused_but_known_to_have_run(bench, go, value):
+    """A value that nobody can read ends as output.invalid, with what can be shown."""
+    outcome = go(lambda: returns(bench, value))
+    assert (outcome.status, outcome.code) == ("failed", "output.invalid")
+    assert "did run" in outcome.text
+    assert outcome.attempts == 1
+    assert outcome.result.content
+
+
+def test_a_stranger_among_blocks_is_refused_and_the_blocks_are_kept(bench, go):
+    """The readable part of a mixed answer is not thrown away."""
+    outcome = go(lambda: returns(bench, (Text("kept"), 3)))
+    assert outcome.code == "output.invalid"
+    assert outcome.result.content == (Text("kept"),)
+
+
+def test_typed_values_go_through_the_tools_unstructure(bench, go):
+    """A typed value is turned into JSON by the function that the pack has for it."""
+
+    @attrs.frozen
+    class Point:
+        x: int
+
+    async def handler(ctx):
+        return Point(3)
+
+    tool = bench.tool()
+    implementation = Implementation(tool=tool, handler=handler, unstructure=attrs.asdict)
+    outcome = go(lambda: bench.run(None, tool=tool, implementation=implementation))
+    assert outcome.result.structured == {"x": 3}
+
+
+def test_output_outside_its_schema_keeps_text_and_drops_structure(bench, go):
+    """A wrong output is still shown, but no program gets it as checked."""
+    tool = bench.tool(output_schema={"type": "object"})
+    outcome = go(
+        lambda: returns(bench, [1], tool=tool, check_schema=lambda v: ["/ is not an object"])
+    )
+    assert outcome.code == "output.invalid"
+    assert "/ is not an object" in outcome.text
+    assert "did run" in outcome.text
+    assert outcome.result.content == (Json([1]),)
+    assert outcome.result.structured is None
+
+
+def test_the_tools_own_output_check_is_asked_last(bench, go):
+    """A companion that checks output sees the structured value and may reject it."""
+
+    def check(value):
+        raise ValueError("too small")
+
+    async def handler(ctx):
+        return {"n": 1}
+
+    tool = bench.tool()
+    implementation = Implementation(
+        tool=tool, handler=handler, companions=Companions(check_output=check)
+    )
+    outcome = go(lambda: bench.run(None, tool=tool, implementation=implementation))
+    assert outcome.code == "output.invalid"
+    assert "too small" in outcome.text
+
+
+def test_text_under_an_output_schema_is_structured_too(bench, go):
+    """A tool that declares its text as output gets it checked."""
+    tool = bench.tool(output_schema={"type": "string"})
+    seen = []
+    outcome = go(lambda: returns(bench, "x", tool=tool, check_schema=lambda v: seen.append(v) or ()))
+    assert outcome.result.structured == "x"
+    assert seen == ["x"]
