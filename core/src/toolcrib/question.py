@@ -31,6 +31,7 @@ class Question:
         group: Questions of one group may be shown together.
         binding: Digest over arguments, definition, preview, view and principal: an
             answer holds only while it stays the same.
+        answers: Texts of the rules that an approval answers.
         created: Seconds since the epoch.
     """
 
@@ -47,6 +48,7 @@ class Question:
     rule_offered: str | None = None
     group: str = ""
     binding: str = ""
+    answers: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     created: float = 0.0
 
 
@@ -99,7 +101,7 @@ class Grant:
         scope: How long it lasts.
         expires: Seconds since the epoch, or None.
         uses_left: Runs that it still covers, or None for any number.
-        answered: Text of the ask rule that it answered, or None.
+        answered: Texts of the rules that it answered, one a line, or None.
     """
 
     id: str

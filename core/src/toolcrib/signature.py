@@ -25,6 +25,8 @@ _EFFECTS: dict[tuple[str, Access], Effect] = {
     ("command", Access.WRITE): Effect.PROCESS,
     ("table", Access.READ): Effect.HOST_STATE,
     ("table", Access.WRITE): Effect.HOST_STATE,
+    ("state", Access.READ): Effect.HOST_STATE,
+    ("state", Access.WRITE): Effect.HOST_STATE,
 }
 
 
@@ -34,14 +36,19 @@ class Resource:
 
     Make one with a constructor of :mod:`toolcrib.resources`, which gives ``value`` its
     canonical form. Inside a :class:`Signature` the list it stands in sets ``access``.
+    An empty ``value`` means *any* resource of the type.
+
+    ``spelling`` is another name by which the same thing was asked for, such as the path
+    of a link. It is no part of the identity; a rule that denies or asks looks at both.
     """
 
     type: str
     value: str
     access: Access = Access.READ
+    spelling: str = attrs.field(default="", eq=False, order=False, repr=False)
 
     def __str__(self) -> str:
-        return f"{self.access} {self.type} {self.value}"
+        return f"{self.access} {self.type} {self.value or '(any)'}"
 
 
 @attrs.frozen(init=False)

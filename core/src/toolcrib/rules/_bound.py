@@ -1,0 +1,89 @@
+"""Patterns bound to a workspace and a width, ready to match."""
+
+from __future__ import annotations
+
+import re
+
+from collections.abc import Sequence
+
+import attrs
+
+from ..resources import _paths
+from ._globs import Token, fits, fold_token, within
+from ._patterns import Pattern
+from ._values import command_hits
+
+
+__all__ = ["Bound", "bind"]
+
+
+@attrs.frozen
+class Bound:
+    """A pattern at one width, its paths absolute."""
+
+    type: str
+    alternatives: tuple[tuple[Token, ...], ...]
+    broad: bool
+
+    def hits(self, lists: Sequence[Sequence[str]]) -> bool:
+        """Tell whether one of a value's lists of parts fits."""
+        if self.broad and self.type == "command":
+            return command_hits(self.alternatives[0], lists)
+        return any(fits(tokens, parts) for tokens in self.alternatives for parts in lists)
+
+    def within(self, other: Bound) -> bool:
+        """Tell whether all that fits this surely fits another of the same width."""
+        return all(
+            any(within(mine, theirs) for theirs in other.alternatives)
+            for mine in self.alternatives
+        )
+
+
+def bind(pattern: Pattern, *, broad: bool, workspace: str, home: str) -> Bound:
+    """Give a pattern its place and its width."""
+    if pattern.type == "path":
+        alternatives = _places(pattern, broad=broad, workspace=workspace, home=home)
+    elif pattern.type == "command" and broad:
+        alternatives = [_without_assignments(pattern.tokens)]
+    else:
+        alternatives = [pattern.tokens]
+    if broad and pattern.type != "host":
+        alternatives = [tuple(map(fold_token, tokens)) for tokens in alternatives]
+    return Bound(pattern.type, tuple(dict.fromkeys(alternatives)), broad)
+
+
+def _without_assignments(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    at = 0
+    while at < len(tokens) - 1:
+        token = tokens[at]
+        if not isinstance(token, str) or not re.match(r"[A-Za-z_]\w*=", token):
+            break
+        at += 1
+    return tokens[at:]
+
+
+def _places(
+    pattern: Pattern, *, broad: bool, workspace: str, home: str
+) -> list[tuple[Token, ...]]:
+    tokens = pattern.tokens
+    base = {"/": "/", "~": home}.get(pattern.start, workspace)
+    if pattern.start == "*" and broad:
+        return [tokens]
+    literal = 0
+    while literal < len(tokens) and isinstance(tokens[literal], str):
+        literal += 1
+    lead = "/".join([base.rstrip("/"), *map(str, tokens[:literal])]) or "/"
+    if re.match(r"/[A-Za-z]:/", lead):
+        lead = lead[1:]
+    try:
+        real, plain = _paths.resolve(lead)
+    except ValueError:
+        real, plain = lead, ""
+    found = [(*_parts(real), *tokens[literal:])]
+    if broad and plain:
+        found.append((*_parts(plain), *tokens[literal:]))
+    return found
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
