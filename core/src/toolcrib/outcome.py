@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -127,17 +127,13 @@ class Directive:
     value: Any = attrs.field(default=None, hash=False)
 
 
-# One converter for each type: type checkers cannot see through ``converter=tuple``.
-def _blocks(values: Iterable[Block]) -> tuple[Block, ...]:
-    return tuple(values)
-
-
-def _words(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(values)
-
-
-def _directives(values: Iterable[Directive]) -> tuple[Directive, ...]:
-    return tuple(values)
+if TYPE_CHECKING:
+    # Type checkers cannot see through ``converter=tuple``.
+    def _blocks(values: Iterable[Block]) -> tuple[Block, ...]: ...
+    def _words(values: Iterable[str]) -> tuple[str, ...]: ...
+    def _directives(values: Iterable[Directive]) -> tuple[Directive, ...]: ...
+else:
+    _blocks = _words = _directives = tuple
 
 
 @attrs.frozen

@@ -123,12 +123,12 @@ def test_the_calls_own_signature_decides_whether_it_has_effects(bench, go):
     tool = bench.tool(effects=frozenset({Effect.NET_READ, Effect.NET_WRITE}))
     reading = Signature(reads=[Resource("host", "a.example")])
     writing = Signature(reads=[Resource("host", "a")], writes=[Resource("board", "b")])
-    assert go(lambda: raises(bench, ConnectionError(), tool=tool, signature=reading)).status == (
-        "failed"
-    )
-    assert go(lambda: raises(bench, ConnectionError(), tool=tool, signature=writing)).status == (
-        "uncertain"
-    )
+    assert go(
+        lambda: raises(bench, ConnectionError(), tool=tool, signature=reading)
+    ).status == ("failed")
+    assert go(
+        lambda: raises(bench, ConnectionError(), tool=tool, signature=writing)
+    ).status == ("uncertain")
 
 
 def test_a_full_table_is_not_a_lost_answer(bench, go):
@@ -193,8 +193,6 @@ def test_policy_may_refuse_asynchronous_handlers(bench, go):
 
 def test_idempotent_effects_that_got_lost_may_be_repeated(bench, go):
     """The truth stays uncertain, but the caller is told that a repeat is safe."""
-    tool = bench.tool(
-        effects=frozenset({Effect.NET_WRITE}), idempotent=Idempotence.YES
-    )
+    tool = bench.tool(effects=frozenset({Effect.NET_WRITE}), idempotent=Idempotence.YES)
     outcome = go(lambda: raises(bench, ConnectionError("cut"), tool=tool))
     assert (outcome.status, outcome.retryable) == ("uncertain", True)

@@ -31,7 +31,13 @@ async def returns(bench, value, **fields):
         (Text("a"), (Text("a"),), None),
         (
             b"\x00\xff",
-            (File(base64.b64encode(b"\x00\xff").decode(), "application/octet-stream", "output.bin"),),
+            (
+                File(
+                    base64.b64encode(b"\x00\xff").decode(),
+                    "application/octet-stream",
+                    "output.bin",
+                ),
+            ),
             None,
         ),
     ],
@@ -125,6 +131,8 @@ def test_text_under_an_output_schema_is_structured_too(bench, go):
     """A tool that declares its text as output gets it checked."""
     tool = bench.tool(output_schema={"type": "string"})
     seen = []
-    outcome = go(lambda: returns(bench, "x", tool=tool, check_schema=lambda v: seen.append(v) or ()))
+    outcome = go(
+        lambda: returns(bench, "x", tool=tool, check_schema=lambda v: seen.append(v) or ())
+    )
     assert outcome.result.structured == "x"
     assert seen == ["x"]

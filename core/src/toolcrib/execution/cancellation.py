@@ -12,24 +12,16 @@ from __future__ import annotations
 import asyncio
 import types
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Coroutine, Generator
 from contextvars import Context as Variables
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
+
+from .deadlines import Deadlines, Handle
 
 
 __all__ = ["AbandonedError", "CancelToken", "Cause", "drive", "honour_cancellation"]
 
 Cause = Literal["cancelled", "deadline"]
-
-
-class Handle(Protocol):
-    """A timer that can be stopped, such as ``asyncio.TimerHandle``."""
-
-    def cancel(self) -> None:
-        """Stop it."""
-
-
-Later = Callable[[float, Callable[[], None]], Handle]
 
 
 class AbandonedError(BaseException):
@@ -63,8 +55,8 @@ class CancelToken:
     __slots__ = (
         "__weakref__",
         "_base",
+        "_deadlines",
         "_grace",
-        "_later",
         "_limit",
         "_sent",
         "_task",
@@ -86,7 +78,7 @@ class CancelToken:
         self._limit = (0.0, "")
         self._task: asyncio.Task[Any] | None = None
         self._timer: Handle | None = None
-        self._later: Later | None = None
+        self._deadlines: Deadlines | None = None
         self._grace = 0.0
         self._sent = 0
         self._base = 0
@@ -106,22 +98,28 @@ class CancelToken:
         """Cancel the call; a second time changes nothing."""
         self._request("cancelled", reason)
 
-    def attach(self, task: asyncio.Task[Any], later: Later, grace: float) -> None:
+    def attach(self, task: asyncio.Task[Any], deadlines: Deadlines, grace: float) -> None:
         """Tie the token to the task that runs the call; for *execute*."""
         self._task = task
-        self._later = later
+        self._deadlines = deadlines
         self._grace = grace
         self._base = task.cancelling()
 
-    def arm(self, delay: float, what: str) -> None:
-        """Set the timer of a limit, and what it limits; for *execute*."""
-        assert self._later is not None  # noqa: S101 - attached before
-        self.disarm()
-        self._limit = (delay, what)
-        self._timer = self._later(delay, self._expire)
+    def arm(self, seconds: float, what: str) -> float:
+        """Set a limit, and say what it limits; return when it passes. For *execute*."""
+        assert self._deadlines is not None  # noqa: S101 - attached before
+        self._limit = (seconds, what)
+        return self._deadlines.add(self, seconds)
+
+    def expire(self) -> None:
+        """Hear that the limit passed."""
+        seconds, what = self._limit
+        self._request("deadline", f"The limit of {seconds:.6g} s for {what} passed.")
 
     def disarm(self) -> None:
-        """Stop the timer, of the deadline or of the grace."""
+        """Stop the timers, of the limit and of the grace."""
+        if self._deadlines is not None:
+            self._deadlines.remove(self)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -129,7 +127,7 @@ class CancelToken:
     def release(self) -> None:
         """Let go of the task; for *execute*, when nothing was sent."""
         self._task = None
-        if self._timer is not None:
+        if self.deadline is not None:
             self.disarm()
 
     async def settle(self) -> None:
@@ -172,14 +170,10 @@ class CancelToken:
             self._send()
             self._count_down()
 
-    def _expire(self) -> None:
-        delay, what = self._limit
-        self._request("deadline", f"The limit of {delay:.6g} s for {what} passed.")
-
     def _count_down(self) -> None:
         self.disarm()
-        if self._later is not None:
-            self._timer = self._later(self._grace, self._insist)
+        if self._deadlines is not None:
+            self._timer = self._deadlines.later(self._grace, self._insist)
 
     def _insist(self) -> None:
         self.insisted = True

@@ -82,10 +82,22 @@ class Run:
 
     async def to_end(self, turn: Turn) -> Outcome:
         """Try until there is an outcome."""
-        self._set_deadline()
+        timeout = self.terms.timeout
+        if timeout is not None:
+            self.token.deadline = self.token.arm(timeout, "the call")
         while True:
             try:
-                value = await self._attempt()
+                context, arguments = self._prepare()
+                variables = contextvars.copy_context()
+                handler = self.implementation.handler
+                if _is_async(handler):
+                    work = handler(context, **arguments)
+                    value = await drive(work, self.token, variables)
+                else:
+                    value = await self._in_thread(
+                        functools.partial(variables.run, handler, context, **arguments),
+                        variables,
+                    )
             except KeyboardInterrupt:
                 raise
             except BaseException as raised:  # every ending is an outcome
@@ -116,18 +128,12 @@ class Run:
             details=ending.details,
         )
 
-    def _set_deadline(self) -> None:
-        timeout = self.terms.timeout
-        if timeout is not None:
-            self.token.deadline = self.runtime.clock.monotonic() + timeout
-            self.token.arm(timeout, "the call")
-
     def _remaining(self) -> float | None:
         deadline = self.token.deadline
         return None if deadline is None else deadline - self.runtime.clock.monotonic()
 
-    async def _attempt(self) -> Any:
-        """Call the handler once; return its value or raise what it raised."""
+    def _prepare(self) -> tuple[Context, dict[str, Any]]:
+        """Begin an attempt: return its context and arguments."""
         implementation = self.implementation
         # Decoded anew each time: a handler may change what it is given.
         arguments: dict[str, Any] = _decode(self.authorized.admitted.text)[0]
@@ -136,27 +142,17 @@ class Run:
                 arguments = implementation.structure(arguments)
             except Exception as error:
                 raise _ArgumentsError(str(error)) from error
+        if not self.terms.asynchronous and _is_async(implementation.handler):
+            text = "policy refuses tools with asynchronous handlers"
+            raise Unavailable(text)
         self.attempts += 1
         if self.started is None:
             self.started = self.runtime.clock.time()
-        context = self.make_context(self.attempts, self.token)
         if self.terms.on_progress is not None:
             self.terms.tell("started", attempt=self.attempts)
-        handler = implementation.handler
-        variables = contextvars.copy_context()
-        if _is_async(handler):
-            if not self.terms.asynchronous:
-                text = "policy refuses tools with asynchronous handlers"
-                raise Unavailable(text)
-            return await drive(handler(context, **arguments), self.token, variables)
-        value = await self._in_thread(
-            functools.partial(variables.run, handler, context, **arguments)
-        )
-        if inspect.isawaitable(value):
-            return await drive(_awaited(value), self.token, variables)
-        return value
+        return self.make_context(self.attempts, self.token), arguments
 
-    async def _in_thread(self, call: Callable[[], Any]) -> Any:
+    async def _in_thread(self, call: Callable[[], Any], variables: contextvars.Context) -> Any:
         try:
             job = self.runtime.threads.submit(call)
         except ThreadsStuckError:
@@ -173,6 +169,8 @@ class Run:
             raise
         if job.error is not None:
             raise job.error
+        if inspect.isawaitable(job.value):
+            return await drive(_awaited(job.value), self.token, variables)
         return job.value
 
     async def _leave(self, job: Job) -> None:

@@ -64,11 +64,11 @@ async def execute(
         raise StageError(text)
     if token is None:
         token = CancelToken()
-    token.attach(task, runtime.later or asyncio.get_running_loop().call_later, runtime.grace)
+    token.attach(task, runtime.deadlines, runtime.grace)
+    run = Run(
+        authorized, implementation, make_context, runtime=runtime, terms=terms, token=token
+    )
     try:
-        run = Run(
-            authorized, implementation, make_context, runtime=runtime, terms=terms, token=token
-        )
         outcome = await _in_turn(run)
     finally:
         if token.requested:

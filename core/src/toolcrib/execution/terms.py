@@ -11,7 +11,7 @@ from toolcrib.context import Clock
 from toolcrib.outcome import Outcome
 from toolcrib.retry import RetryTerms
 
-from .cancellation import Later
+from .deadlines import Deadlines, Later
 from .loop_guard import LoopGuard
 from .scheduler import Scheduler
 from .threads import Threads
@@ -42,6 +42,7 @@ class Runtime:
         hook_timeout: Seconds that a pack's retry hook has to answer.
         roll: Random numbers from 0 to 1, for jitter; None: the system's.
         leftovers: Tasks of handlers that were left behind; :meth:`close` ends them.
+        deadlines: The one timer of all deadlines.
     """
 
     scheduler: Scheduler
@@ -52,6 +53,11 @@ class Runtime:
     hook_timeout: float = 2.0
     roll: Callable[[], float] | None = None
     leftovers: set[Any] = attrs.field(factory=set, init=False)
+    deadlines: Deadlines = attrs.field(init=False)
+
+    @deadlines.default
+    def _deadlines(self) -> Deadlines:
+        return Deadlines(self.clock, self.later)
 
     def close(self) -> None:
         """Cancel what was left behind and let idle threads end; never waits."""

@@ -57,6 +57,8 @@ def result_of(value: Any, unstructure: Callable[[Any], Any] | None, *, typed: bo
     Raises:
         OutputError: the value is none of these.
     """
+    if type(value) is str and unstructure is None and not typed:
+        return Result(content=(Text(value),))
     if isinstance(value, Result):
         return value
     if isinstance(value, _BLOCKS):
