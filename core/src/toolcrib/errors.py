@@ -120,7 +120,15 @@ class SchemaError(ToolcribError):
 
 
 class ManifestError(ToolcribError):
-    """Raised when a manifest is missing, unreadable or wrong."""
+    """Raised when a manifest is missing, unreadable or wrong.
+
+    ``code`` is the code of the refusal that it becomes, such as ``api.unsupported``.
+    """
+
+    def __init__(self, text: str, *, code: str = "manifest.invalid") -> None:
+        self.text = text
+        self.code = code
+        super().__init__(text)
 
 
 class RecordError(ToolcribError):

@@ -1,0 +1,174 @@
+"""How a handler takes its arguments: typed parameters, one object, or a given schema."""
+
+from __future__ import annotations
+
+import copy
+import typing
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_origin
+
+import attrs
+
+from . import typed, typeschema
+from .companion import where
+from .errors import DeclarationError
+from .fields import fields_of, is_structured
+from .introspection import Field, Shape, parameters, resolve
+
+
+__all__ = ["Inputs", "check_form"]
+
+Structure = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+@attrs.frozen
+class Inputs:
+    """How a handler takes its arguments.
+
+    Attributes:
+        schema: Makes the input schema, given what the docstring says of parameters.
+        structure: From validated arguments to keyword arguments, or None.
+    """
+
+    schema: Callable[[Mapping[str, str]], dict[str, Any]]
+    structure: Structure | None
+
+    @classmethod
+    def of(
+        cls,
+        handler: Callable[..., Any],
+        form: Shape,
+        given: Mapping[str, Any] | type[Any] | None,
+        local: Mapping[str, Any],
+        subject: str,
+    ) -> Inputs:
+        """Read a handler.
+
+        Raises:
+            DeclarationError: every parameter that cannot be described.
+        """
+        if isinstance(given, type):
+            return _object(handler, form, given, local, subject)
+        if given is not None:
+            return _given(handler, form, given, local, subject)
+        fields = parameters(form, local=local) + _extra(form, local, subject)
+        return cls(
+            lambda texts: typeschema.input_schema(
+                form.function, local=local, texts=texts, fields=fields
+            ),
+            typed.structurer(fields=fields, local=local),
+        )
+
+
+def check_form(form: Shape, subject: str, *, given: Any) -> list[str]:
+    """Return what is wrong with the parameters of a handler, as far as names tell."""
+    here = f"{subject}: {where(form.function)}"
+    if not form.positional:
+        return [f"{here} takes no context: write (ctx: Context, …)"]
+    problems = []
+    if form.positional[0] in ("self", "cls"):
+        problems.append(f"{here} is a method: a handler is a function (ctx, …)")
+    problems += [
+        f"{here}: parameter {name!r} is positional-only; arguments are given by name"
+        for name in form.positional[1 : form.only_positional]
+    ]
+    if form.rest is not None:
+        problems.append(f"{here}: parameter '*{form.rest}' has no name for its values")
+    if form.extra is not None and given is None and not _may_unpack(form):
+        problems.append(
+            f"{here}: parameter '**{form.extra}' has no names: write the parameters, "
+            "annotate it with Unpack[a TypedDict], or pass input_schema"
+        )
+    return problems
+
+
+def _may_unpack(form: Shape) -> bool:
+    note = form.function.__annotations__.get(form.extra or "")
+    return "Unpack[" in note if isinstance(note, str) else get_origin(note) is typing.Unpack
+
+
+def _extra(form: Shape, local: Mapping[str, Any], subject: str) -> list[Field]:
+    if form.extra is None:
+        return []
+    note = form.function.__annotations__[form.extra]
+    found, wrong = resolve({form.extra: note}, form.function.__globals__, local)
+    kind = get_args(found[form.extra])[0] if found else None
+    if wrong or not hasattr(kind, "__required_keys__"):
+        text = wrong.get(form.extra, "Unpack needs a TypedDict")
+        message = f"{subject}: parameter '**{form.extra}': {text}"
+        raise DeclarationError(message)
+    try:
+        return fields_of(kind, local)
+    except TypeError as error:
+        message = f"{subject}: parameter '**{form.extra}': {error}"
+        raise DeclarationError(message) from error
+
+
+def _object(
+    handler: Callable[..., Any],
+    form: Shape,
+    given: type[Any],
+    local: Mapping[str, Any],
+    subject: str,
+) -> Inputs:
+    problems = []
+    if not is_structured(given):
+        problems.append(
+            f"{subject}: input_schema: {given.__name__} is no attrs class, dataclass, "
+            "TypedDict or NamedTuple"
+        )
+    if len(form.names) != 2 or form.extra is not None:
+        problems.append(
+            f"{subject}: input_schema: {where(handler)} must take (ctx, arguments: "
+            f"{given.__name__}) and nothing else"
+        )
+    if problems:
+        raise DeclarationError(*problems)
+    return Inputs(
+        lambda _: typeschema.schema_of(given, local=local, subject=f"{subject}: input_schema"),
+        typed.structure_into(given, form.names[1], local=local),
+    )
+
+
+def _given(
+    handler: Callable[..., Any],
+    form: Shape,
+    given: Mapping[str, Any],
+    local: Mapping[str, Any],
+    subject: str,
+) -> Inputs:
+    here = f"{subject}: input_schema"
+    names = form.names[1:]
+    properties = given.get("properties", {})
+    problems = []
+    if given.get("type", "object") != "object" or not isinstance(properties, Mapping):
+        problems.append(f"{here}: the arguments of a tool are an object with properties")
+        properties = {}
+    elif form.extra is None:
+        problems += [
+            f"{here}: property {name!r} has no parameter in {where(handler)}"
+            for name in properties
+            if name not in names
+        ]
+        # Python gives no value for a parameter that a caller may leave out.
+        needed = [name for name in names if name not in form.defaults]
+        required = given.get("required", ())
+        problems += [
+            f"{here}: parameter {name!r} of {where(handler)} has no default, and the "
+            "schema does not require it"
+            for name in needed
+            if name not in required
+        ]
+    if problems:
+        raise DeclarationError(*problems)
+    notes = form.function.__annotations__
+    found, wrong = resolve(
+        {n: notes[n] for n in names if n in notes}, form.function.__globals__, local
+    )
+    if wrong:
+        raise DeclarationError(*(f"{subject}: parameter {n!r}: {t}" for n, t in wrong.items()))
+    fields = [Field(n, n, kind, n not in form.defaults) for n, kind in found.items()]
+    return Inputs(
+        lambda _: copy.deepcopy(dict(given)), typed.structurer(fields=fields, local=local)
+    )
