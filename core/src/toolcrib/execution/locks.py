@@ -57,8 +57,13 @@ def _key(resource: Resource) -> tuple[str, tuple[str, ...]]:
     if resource.type == "host":
         return _nested("net:", value.lower().partition(":")[0])
     if resource.type == "url":
-        parts = urlsplit(value)
-        return _nested("net:", f"{parts.hostname or ''}{parts.path}".rstrip("/"))
+        try:
+            parts = urlsplit(value)
+            inner = f"{parts.hostname or ''}{parts.path}"
+        except ValueError:
+            # Not an address: it may be any.
+            inner = ""
+        return _nested("net:", inner.rstrip("/"))
     return f"{kind}:{value}", (f"{kind}:",)
 
 

@@ -201,6 +201,9 @@ class Run:
         outcome = self._final(error)
         if outcome is not None:
             return outcome
+        if self.token.requested:
+            # The tool's own word on what its cancellation meant.
+            return self.outcome(of_exception(error, self.authorized, self.attempts))
         planned = plan(
             error,
             attempt=self.attempts,

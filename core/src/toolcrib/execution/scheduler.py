@@ -98,10 +98,21 @@ class Scheduler:
 
     def enter(self, session: str, pack: str, claims: tuple[Claim, ...]) -> Turn | None:
         """Return a turn if one is free right now, without waiting."""
-        if self._limit(session, pack) is not None or (claims and not self._locks.take(claims)):
+        # Written out, as this is on the way of every call.
+        in_session = self._by_session.get(session, 0)
+        in_pack = self._by_pack.get(pack, 0)
+        if (
+            self._running >= self._total
+            or in_session >= self._session
+            or in_pack >= self._pack
+            or (claims and not self._locks.take(claims))
+        ):
             return None
         turn = Turn(session, pack, claims)
-        self._start(turn)
+        turn.permit = True
+        self._running += 1
+        self._by_session[session] = in_session + 1
+        self._by_pack[pack] = in_pack + 1
         return turn
 
     async def wait(

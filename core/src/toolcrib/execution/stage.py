@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 from collections.abc import Callable
-from typing import Any
 
 from toolcrib import canonical
 from toolcrib.call import AuthorizedCall
@@ -17,7 +16,7 @@ from toolcrib.outcome import Outcome, Refusal
 
 from .cancellation import CancelToken
 from .failures import interrupted
-from .locks import claims_of
+from .locks import Claim, claims_of
 from .running import Run
 from .scheduler import QueueFullError, Turn
 from .terms import Runtime, Terms
@@ -68,8 +67,17 @@ async def execute(
     run = Run(
         authorized, implementation, make_context, runtime=runtime, terms=terms, token=token
     )
+    scheduler = runtime.scheduler
     try:
-        outcome = await _in_turn(run)
+        claims = claims_of(admitted.tool, authorized.signature)
+        turn = scheduler.enter(terms.session, admitted.tool.pack, claims)
+        if turn is None or token.requested:
+            outcome = await _later(run, turn, claims)
+        else:
+            try:
+                outcome = await run.to_end(turn)
+            finally:
+                scheduler.leave(turn)
     finally:
         if token.requested:
             await token.settle()
@@ -110,27 +118,23 @@ def _looping(authorized: AuthorizedCall, terms: Terms) -> Refusal | None:
     return refuse("call.looping", tool_id, text, failures=failures)
 
 
-async def _in_turn(run: Run) -> Outcome:
-    """Wait for a turn, run, and give the turn back."""
-    authorized = run.authorized
-    tool = authorized.admitted.tool
+async def _later(run: Run, turn: Turn | None, claims: tuple[Claim, ...]) -> Outcome:
+    """Run a call that was cancelled already, or has to wait for its turn."""
     scheduler = run.runtime.scheduler
     if run.token.requested:
+        if turn is not None:
+            scheduler.leave(turn)
         return _not_started(run)
-    claims = claims_of(tool, authorized.signature)
-    turn = scheduler.enter(run.terms.session, tool.pack, claims)
-    if turn is None:
-        waited = await _queued(run, claims)
-        if isinstance(waited, Outcome):
-            return waited
-        turn = waited
+    waited = await _queued(run, claims)
+    if isinstance(waited, Outcome):
+        return waited
     try:
-        return await run.to_end(turn)
+        return await run.to_end(waited)
     finally:
-        scheduler.leave(turn)
+        scheduler.leave(waited)
 
 
-async def _queued(run: Run, claims: tuple[Any, ...]) -> Turn | Outcome:
+async def _queued(run: Run, claims: tuple[Claim, ...]) -> Turn | Outcome:
     """Return a turn, or the outcome of a call that did not get one."""
     terms = run.terms
     tool = run.authorized.admitted.tool
