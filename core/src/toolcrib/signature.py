@@ -87,6 +87,15 @@ class Signature:
         return bool(self.effects or self.resources)
 
     @classmethod
+    def of(cls, effects: frozenset[Effect], resources: Iterable[Resource]) -> Signature:
+        """Return a signature of exactly these effects, each resource with its access."""
+        signature = cls.__new__(cls)
+        signature.__attrs_init__(  # type: ignore[attr-defined]
+            effects=effects, resources=tuple(sorted(set(resources)))
+        )
+        return signature
+
+    @classmethod
     def widest(cls, effects: Iterable[Effect]) -> Signature:
         """Return the signature of a call of which nothing is known."""
         return cls(effects=effects)

@@ -29,7 +29,18 @@ from ..signature import Resource as _Resource
 from . import _commands, _hosts, _paths, _urls
 
 
-__all__ = ["Any", "Command", "Custom", "Host", "Path", "Server", "State", "Table", "Url"]
+__all__ = [
+    "Any",
+    "Command",
+    "Custom",
+    "Host",
+    "Path",
+    "Server",
+    "State",
+    "Table",
+    "Url",
+    "host_of",
+]
 
 _TYPES = frozenset({"path", "host", "url", "command", "server", "table", "state"})
 _CUSTOM = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+", re.ASCII)
@@ -64,6 +75,11 @@ def Url(value: str) -> _Resource:  # noqa: N802
     fragment are removed.
     """
     return _Resource("url", _urls.canonical(value))
+
+
+def host_of(url: str) -> str:
+    """Return the host of a canonical address."""
+    return _urls.parts(url)[1]
 
 
 def Command(  # noqa: N802

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 
-__all__ = ["canonical", "forms", "program", "words"]
+__all__ = ["canonical", "forms", "program", "words", "wrappers"]
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=", re.ASCII)
 # Anything that makes a shell do more than start one program with literal words.
@@ -59,6 +59,11 @@ def program(parts: Sequence[str]) -> str:
     """Return a program's own name: no folder, no Windows suffix, in small letters."""
     name = parts[0].replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
     return name.removesuffix(".exe")
+
+
+def wrappers() -> frozenset[str]:
+    """Return the programs that only start another one."""
+    return frozenset(_WRAPPERS)
 
 
 def forms(parts: list[str], *, depth: int = 0) -> list[list[str]]:

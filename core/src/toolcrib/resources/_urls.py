@@ -11,9 +11,7 @@ __all__ = ["canonical", "parts"]
 
 _PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):[/\\]{2}([^/\\?#]*)([^#]*)", re.DOTALL)
-_UNRESERVED = frozenset(
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-)
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ENCODED = re.compile("%([0-9A-Fa-f]{2})")
 _UNSAFE = re.compile("[^!-~]")
 _PORT = re.compile(r"[0-9]{0,5}", re.ASCII)

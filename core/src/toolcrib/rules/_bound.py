@@ -11,7 +11,7 @@ import attrs
 from ..resources import _paths
 from ._globs import Token, fits, fold_token, within
 from ._patterns import Pattern
-from ._values import command_hits
+from ._values import BORDER, command_hits
 
 
 __all__ = ["Bound", "bind"]
@@ -30,6 +30,19 @@ class Bound:
         if self.broad and self.type == "command":
             return command_hits(self.alternatives[0], lists)
         return any(fits(tokens, parts) for tokens in self.alternatives for parts in lists)
+
+    def host_hits(self, lists: Sequence[Sequence[str]]) -> bool:
+        """Tell whether the host of an address pattern fits a host's labels."""
+        return any(
+            fits(self.host_tokens(tokens), parts)
+            for tokens in self.alternatives
+            for parts in lists
+        )
+
+    @staticmethod
+    def host_tokens(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+        """Return the tokens of an address pattern between its port and its path."""
+        return tokens[2 : tokens.index(BORDER)]
 
     def within(self, other: Bound) -> bool:
         """Tell whether all that fits this surely fits another of the same width."""

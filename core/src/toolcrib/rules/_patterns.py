@@ -110,7 +110,7 @@ def _path(text: str) -> Pattern:
                 message = "'..' may only stand at the start of a relative path"
                 raise PatternError(message, offset)
         tokens.append(_token(piece, offset))
-    if text.endswith("/") and tokens and tokens[-1] is not MANY:
+    if text.endswith("/") and not (tokens and tokens[-1] is MANY):
         tokens.append(MANY)
     if start == "." and tokens and tokens[0] is MANY:
         start = "*"
@@ -165,7 +165,10 @@ def _url(text: str) -> Pattern:
         message = f"{port!r} is no port"
         raise PatternError(message, match.start(2) + colon + 1)
     port = "" if port == _PORTS.get(scheme.lower()) else port
-    tokens: list[Token] = [ONE if scheme == "*" else scheme.lower(), ONE if port == "*" else port]
+    tokens: list[Token] = [
+        ONE if scheme == "*" else scheme.lower(),
+        ONE if port == "*" else port,
+    ]
     tokens += [*host.tokens, BORDER]
     tokens += [
         _token(piece, match.start(3) + offset) for offset, piece in split(path, "/") if piece

@@ -113,6 +113,9 @@ def parse(text: str, *, file: Path | str | None = None, line: int | None = None)
         RuleSyntaxError: it points at what cannot be read, and says what could.
     """
     try:
+        if not text.isprintable():
+            at = next(i for i, c in enumerate(text) if not c.isprintable())
+            raise Trouble("a rule holds no control characters", at)  # noqa: EM101, TRY301
         verdict, tool, fields = pieces_of(text)
         rule_verdict = _verdict(verdict)
         _check_tool(tool)

@@ -1,0 +1,135 @@
+"""What a call is judged by: rules, grants, mode, folders, and who makes it."""
+
+from __future__ import annotations
+
+import os
+
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+from typing import Any
+
+import attrs
+
+from ..resources import _paths
+from ..resources._folding import fold
+from ..vocabulary import Label, Mode
+from .grants import GrantView
+from .ruleset import RuleSet
+
+
+__all__ = ["AuthorityContext", "Protected"]
+
+PackState = Callable[[str], str | PurePath | None]
+
+
+class Protected:
+    """Files and folders of toolcrib's own, which no tool may change.
+
+    Both where a path leads and how it is spelled count, in any letter case.
+    """
+
+    __slots__ = ("paths",)
+
+    def __init__(self, paths: Iterable[str | PurePath] = ()) -> None:
+        found: dict[str, None] = {}
+        for path in paths:
+            real, plain = _paths.resolve(os.path.abspath(_paths.text_of(path)))
+            found[fold(real)] = None
+            if plain:
+                found[fold(plain)] = None
+        self.paths = tuple(found)
+
+    def holds(self, *spellings: str) -> bool:
+        """Tell whether one of the spellings is protected or lies in what is."""
+        return any(
+            _paths.is_inside(fold(spelling), path)
+            for spelling in spellings
+            if spelling
+            for path in self.paths
+        )
+
+    def lies_in(self, *spellings: str) -> bool:
+        """Tell whether something protected lies below one of the spellings."""
+        return any(
+            _paths.is_inside(path, fold(spelling))
+            for spelling in spellings
+            if spelling
+            for path in self.paths
+        )
+
+
+def _protected(value: Protected | Iterable[str | PurePath]) -> Protected:
+    return value if isinstance(value, Protected) else Protected(value)
+
+
+def _folder(value: str | PurePath) -> str:
+    text = _paths.text_of(value)
+    return text if _paths.is_absolute(text) else _paths.resolve(os.path.abspath(text))[0]
+
+
+def _state(value: PackState | str | PurePath | None) -> PackState | None:
+    if value is None or callable(value):
+        return value
+    folder = _folder(value)
+    return lambda _pack: folder
+
+
+def _combinations(value: Iterable[Iterable[Label | str]]) -> tuple[frozenset[Label], ...]:
+    return tuple(frozenset(Label(label) for label in labels) for labels in value)
+
+
+@attrs.frozen(kw_only=True)
+class AuthorityContext:
+    """What a call is judged by.
+
+    Attributes:
+        folder: The workspace, absolute, links resolved (``workspace=`` to set it).
+        rules, grants: What was decided before.
+        mode: What happens to a call that nothing else decides.
+        protected: Files of toolcrib's own; build a :class:`Protected` once and share it.
+        pack_state: The private folder of a pack, by its id; or one folder for all.
+        containment: Folders that no path may leave; None leaves that to rules and mode.
+        principal, conversation, agent: Who calls, and where.
+        labels_seen: Labels of the tools that ran in this session.
+        forbid_labels: Combinations that may not meet in one session.
+        clock: Returns seconds since the epoch; a clock with ``time()`` will do.
+        policy_file: The file that a user would edit, named by refusals.
+    """
+
+    folder: str = attrs.field(alias="workspace", converter=_folder)
+    rules: RuleSet = attrs.field(factory=RuleSet)
+    grants: GrantView = attrs.field(factory=GrantView)
+    mode: Mode = attrs.field(default=Mode.ASK, converter=Mode)
+    protected: Protected = attrs.field(factory=Protected, converter=_protected)
+    pack_state: PackState | None = attrs.field(default=None, converter=_state)
+    containment: tuple[str, ...] | None = attrs.field(
+        default=None,
+        converter=attrs.converters.optional(lambda folders: tuple(map(_folder, folders))),
+    )
+    principal: str = ""
+    conversation: str = ""
+    agent: str | None = None
+    labels_seen: frozenset[Label] = attrs.field(default=frozenset(), converter=frozenset)
+    forbid_labels: tuple[frozenset[Label], ...] = attrs.field(
+        default=(), converter=_combinations
+    )
+    clock: Any = None
+    policy_file: str | PurePath | None = None
+
+    def now(self) -> float | None:
+        """Return the time, or None without a clock: then what expires has expired."""
+        if self.clock is None:
+            return None
+        read = getattr(self.clock, "time", self.clock)
+        return float(read())
+
+    def is_own(self, pack: str, path: str) -> bool:
+        """Tell whether a path lies in a pack's own state folder."""
+        if self.pack_state is None or not path:
+            return False
+        folder = self.pack_state(pack)
+        return folder is not None and _paths.is_inside(path, _paths.text_of(folder))
+
+    def is_inside(self, path: str) -> bool:
+        """Tell whether a canonical path lies in the workspace."""
+        return _paths.is_inside(path, self.folder)

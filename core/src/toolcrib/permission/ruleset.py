@@ -1,0 +1,120 @@
+"""Rules of one place, indexed: a thousand of them cost hardly more than ten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from .. import rules
+from ..resources import _paths
+from ..rules import Rule, Verdict
+from .bound import BoundRule
+from .index import RuleIndex
+from .typed import Place, places_of
+
+
+if TYPE_CHECKING:
+    from ..tool import Tool
+
+
+__all__ = ["RuleSet", "ToolRules"]
+
+_KEPT = 1024
+
+
+class ToolRules:
+    """The rules that name one tool, and where its schema holds paths and addresses."""
+
+    __slots__ = ("allow", "ask", "deny", "empty", "places", "tool")
+
+    def __init__(self, tool: Tool, bound: Iterable[BoundRule]) -> None:
+        self.tool = tool
+        self.places: tuple[Place, ...] = places_of(tool.input_schema)
+        self.deny, self.ask, self.allow = RuleIndex(), RuleIndex(), RuleIndex()
+        self.empty = True
+        by_verdict = {
+            Verdict.DENY: self.deny,
+            Verdict.ASK: self.ask,
+            Verdict.ALLOW: self.allow,
+        }
+        for rule in bound:
+            self.empty = False
+            by_verdict[rule.rule.verdict].add(rule)
+
+
+class RuleSet:
+    """Rules bound to a workspace; immutable.
+
+    Args:
+        rules: Rules or their texts, in order; of two that match, the first is named.
+        workspace: Where relative paths start.
+        home: What ``~`` stands for; the user's home folder by default.
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[Rule | str] = (),
+        *,
+        workspace: str | PurePath = "/",
+        home: str | PurePath | None = None,
+    ) -> None:
+        self.rules = tuple(_parsed(rule) for rule in rules)
+        self.workspace = _paths.text_of(workspace)
+        self.home = _paths.text_of(home) if home is not None else _paths.home()
+        self._bound: dict[int, BoundRule] = {}
+        self._tools: dict[str, ToolRules] = {}
+        self._exact: dict[str, list[int]] = {}
+        self._packs: dict[str, list[int]] = {}
+        self._others: list[int] = []
+        for order, rule in enumerate(self.rules):
+            self._place(order, rule)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def _place(self, order: int, rule: Rule) -> None:
+        if rule.exact_tool is not None:
+            self._exact.setdefault(rule.exact_tool, []).append(order)
+            return
+        pack, dot, _ = rule.tool_pattern.partition(".")
+        if dot and "*" not in pack and "\\" not in pack:
+            self._packs.setdefault(pack, []).append(order)
+        else:
+            self._others.append(order)
+
+    def for_tool(self, tool: Tool) -> ToolRules:
+        """Return the rules that name a tool; kept, since neither can change."""
+        kept = self._tools.get(tool.id)
+        if kept is not None and kept.tool is tool:
+            return kept
+        if len(self._tools) >= _KEPT:
+            self._tools.clear()
+        found = ToolRules(tool, self._naming(tool))
+        self._tools[tool.id] = found
+        return found
+
+    def _naming(self, tool: Tool) -> list[BoundRule]:
+        orders = [
+            *self._exact.get(tool.id, ()),
+            *self._packs.get(tool.pack, ()),
+            *self._others,
+        ]
+        found = []
+        for order in sorted(orders):
+            if not self.rules[order].names_tool(tool.id):
+                continue
+            if order not in self._bound:
+                self._bound[order] = self.bind(self.rules[order], order=order)
+            bound = self._bound[order].for_source(tool.source)
+            if bound is not None:
+                found.append(bound)
+        return found
+
+    def bind(self, rule: Rule, *, order: int = 0) -> BoundRule:
+        """Give a rule this set's workspace and home."""
+        return BoundRule(rule, workspace=self.workspace, home=self.home, order=order)
+
+
+def _parsed(rule: Rule | str) -> Rule:
+    return rule if isinstance(rule, Rule) else rules.parse(rule)

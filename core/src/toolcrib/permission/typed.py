@@ -1,0 +1,133 @@
+"""Find the parameters of a tool that name paths and addresses, by their schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+
+__all__ = ["Place", "places_of", "values_at"]
+
+_KINDS = {"path": "path", "uri": "url"}
+_BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contains")
+
+
+@attrs.frozen
+class Place:
+    """A top-level parameter that holds a path or an address, or a schema with some.
+
+    ``kind`` is ``path`` or ``url``, or ``""`` where ``schema`` must be followed.
+    """
+
+    name: str
+    kind: str
+    schema: Any = attrs.field(default=None, eq=False, repr=False)
+    root: Any = attrs.field(default=None, eq=False, repr=False)
+
+
+def places_of(schema: Mapping[str, Any]) -> tuple[Place, ...]:
+    """Return the places of a tool's input schema."""
+    properties = schema.get("properties")
+    found: list[Place] = []
+    for name, inner in properties.items() if isinstance(properties, Mapping) else ():
+        kind = _kind(inner)
+        if kind:
+            found.append(Place(name, kind))
+        elif _mentions(inner, schema, set()):
+            found.append(Place(name, "", inner, schema))
+    return tuple(found)
+
+
+def _kind(schema: Any) -> str:
+    if not isinstance(schema, Mapping) or schema.get("type") != "string":
+        return ""
+    return _KINDS.get(str(schema.get("format")), "")
+
+
+def _mentions(schema: Any, root: Any, seen: set[int]) -> bool:
+    if not isinstance(schema, Mapping) or id(schema) in seen:
+        return False
+    seen.add(id(schema))
+    if schema.get("format") in _KINDS:
+        return True
+    return any(_mentions(inner, root, seen) for inner in _inner(schema, root))
+
+
+def _inner(schema: Mapping[str, Any], root: Any) -> Iterator[Any]:
+    if "$ref" in schema:
+        yield _target(schema["$ref"], root)
+    for key in ("properties", "patternProperties"):
+        if isinstance(schema.get(key), Mapping):
+            yield from schema[key].values()
+    for key in _BRANCHES:
+        if isinstance(schema.get(key), Sequence):
+            yield from schema[key]
+    for key in _SINGLE:
+        yield schema.get(key)
+
+
+def _target(reference: Any, root: Any) -> Any:
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    target = root
+    for step in reference[1:].split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")  # noqa: PLW2901
+        target = target.get(step) if isinstance(target, Mapping) else None
+    return target
+
+
+def values_at(
+    places: Sequence[Place], arguments: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Give ``(kind, text)`` of every path and address in a call's arguments."""
+    for place in places:
+        value = arguments.get(place.name)
+        if value is None:
+            continue
+        if not place.kind:
+            yield from _walk(place.schema, value, place.root, ())
+        elif isinstance(value, str):
+            yield place.kind, value
+
+
+def _walk(
+    schema: Any, value: Any, root: Any, above: tuple[int, ...]
+) -> Iterator[tuple[str, str]]:
+    # A schema that refers to itself without going into the value would never end.
+    if not isinstance(schema, Mapping) or id(schema) in above:
+        return
+    above = (*above, id(schema))
+    if isinstance(value, str):
+        kind = _KINDS.get(str(schema.get("format")))
+        if kind:
+            yield kind, value
+    if "$ref" in schema:
+        yield from _walk(_target(schema["$ref"], root), value, root, above)
+    for key in ("anyOf", "oneOf", "allOf"):
+        for branch in schema.get(key) or ():
+            yield from _walk(branch, value, root, above)
+    for key in ("if", "then", "else"):
+        yield from _walk(schema.get(key), value, root, above)
+    if isinstance(value, Mapping):
+        yield from _walk_object(schema, value, root)
+    elif isinstance(value, list):
+        prefix = schema.get("prefixItems") or ()
+        for position, item in enumerate(value):
+            inner = prefix[position] if position < len(prefix) else schema.get("items")
+            yield from _walk(inner, item, root, ())
+
+
+def _walk_object(
+    schema: Mapping[str, Any], value: Mapping[str, Any], root: Any
+) -> Iterator[tuple[str, str]]:
+    properties = schema.get("properties") or {}
+    for name, inner in value.items():
+        if name in properties:
+            yield from _walk(properties[name], inner, root, ())
+            continue
+        for candidate in (schema.get("patternProperties") or {}).values():
+            yield from _walk(candidate, inner, root, ())
+        yield from _walk(schema.get("additionalProperties"), inner, root, ())
