@@ -42,15 +42,31 @@ CODES: Mapping[str, Code] = {
     "manifest.unlisted": Code(_UNAVAILABLE, "The manifest is not listed in RECORD."),
     "manifest.altered": Code(_UNAVAILABLE, "The manifest's bytes differ from RECORD."),
     "api.unsupported": Code(_UNAVAILABLE, "The pack speaks another generation of the API."),
+    "pack.duplicated": Code(_UNAVAILABLE, "A distribution declares one pack twice."),
     # compose
     "pack.contested": Code(_UNAVAILABLE, "Two enabled distributions claim one pack id."),
-    "pack.disabled": Code(_UNAVAILABLE, "The pack is installed, but policy does not enable it."),
+    "pack.disabled": Code(
+        _UNAVAILABLE, "The pack is installed, but policy does not enable it."
+    ),
     "pack.missing": Code(_UNAVAILABLE, "Policy enables a distribution that is not installed."),
     "tool.misnamed": Code(_UNAVAILABLE, "A tool's name is outside the grammar of its pack."),
     "tool.duplicated": Code(_UNAVAILABLE, "A pack declares one tool name twice."),
+    "tool.contested": Code(_UNAVAILABLE, "Policy gives two tools one id."),
+    "tool.foreign": Code(_UNAVAILABLE, "A tool uses a word that policy's vocabulary lacks."),
+    "policy.dangling": Code(_UNAVAILABLE, "Policy names a tool or pack that is not there."),
+    "source.unreadable": Code(
+        _UNAVAILABLE,
+        "A live source cannot be read; its tools are the last known ones.",
+        retryable=True,
+    ),
     "tool.hidden": Code(_UNAVAILABLE, "Policy hides the tool."),
     "tool.unmet": Code(_UNAVAILABLE, "What the tool requires is not there."),
     "schema.unsupported": Code(_UNAVAILABLE, "The tool's schema cannot be enforced exactly."),
+    # project
+    "name.contested": Code(_UNAVAILABLE, "Two tools would have one name on the wire."),
+    "dialect.full": Code(_UNAVAILABLE, "The dialect has no room for more tools in a request."),
+    "dialect.lossy": Code(_UNAVAILABLE, "The projection would lose what may not be lost."),
+    "dialect.broken": Code(_UNAVAILABLE, "The dialect failed on the tool."),
     # activate
     "pack.unloadable": Code(_UNAVAILABLE, "The pack's module could not be imported."),
     "pack.inert": Code(_UNAVAILABLE, "The pack provides nothing."),
@@ -80,6 +96,9 @@ CODES: Mapping[str, Code] = {
     ),
     "answer.stale": Code(
         _REFUSED, "The call, preview, tool or view changed after it was approved."
+    ),
+    "answer.narrow": Code(
+        _REFUSED, "The rule that was given as the answer does not cover the call."
     ),
     "grant.used": Code(_REFUSED, "The approval was used already."),
     "resolve.refused": Code(_REFUSED, "The tool's resolve function rejects the selection."),
