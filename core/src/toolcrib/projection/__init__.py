@@ -1,0 +1,45 @@
+"""*Project*: what a model is shown of each tool, in its provider's dialect, and back.
+
+For authors of dialects: a :class:`Dialect` is a table of facts (:class:`Profile`,
+:class:`RequestLimits`) and three functions (declare, parse, results); the modules
+:mod:`~toolcrib.projection.replies` and :mod:`~toolcrib.projection.rendering` hold what
+they share.
+"""
+
+from __future__ import annotations
+
+from .dialect import Declared, Dialect, ParsedReply, WireCall
+from .dialects import dialect, spoken_by
+from .facts import Profile, RequestLimits, SchemaLimits
+from .inverse import Inverse
+from .losses import Loss
+from .rendering import Rendered, render
+from .replies import cut_off, made_id, parsed, plain, unreadable, wire_call
+from .stage import Projected, Projection, ProjectionCache, project
+
+
+__all__ = [
+    "Declared",
+    "Dialect",
+    "Inverse",
+    "Loss",
+    "ParsedReply",
+    "Profile",
+    "Projected",
+    "Projection",
+    "ProjectionCache",
+    "Rendered",
+    "RequestLimits",
+    "SchemaLimits",
+    "WireCall",
+    "cut_off",
+    "dialect",
+    "made_id",
+    "parsed",
+    "plain",
+    "project",
+    "render",
+    "spoken_by",
+    "unreadable",
+    "wire_call",
+]

@@ -1,0 +1,339 @@
+"""The recorded way back from what a model was shown to what its tool declares.
+
+An inverse is data, so that it can be kept with a pending call and read in another
+process: a tree of steps that is walked together with the value.
+
+========== ======================================= =================================
+step        sent                                    declared
+========== ======================================= =================================
+``fields``  an object, names cleaned, null for      the object, names as declared,
+            what is left out                        nulls of ours taken away
+``items``   a list                                  the same list, each item undone
+``prefix``  a tuple as a list                       the same list, each item undone
+``pairs``   a list of ``{"key": …, "value": …}``    a map
+``tuple``   an object ``item_0 … item_n``           a list
+``union``   one of several forms                    what the form that fits undoes
+``wrap``    an object with one property             that property's value
+``ref``     what a definition says                  what the definition undoes
+========== ======================================= =================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from .matching import fits
+from .reading import escape
+
+
+__all__ = ["Inverse", "Step", "prune"]
+
+# A step is a JSON-safe mapping with one of the keys above; None changes nothing.
+Step = Mapping[str, Any] | None
+
+
+@attrs.frozen(eq=False)
+class Inverse:
+    """Undo what a projection did to a tool's arguments.
+
+    Attributes:
+        step: What to undo at the root.
+        definitions: What to undo where a definition is used.
+        schema: The sent schema, by which the branches of a union are told apart.
+    """
+
+    step: Mapping[str, Any]
+    definitions: Mapping[str, Step] = attrs.field(factory=dict)
+    schema: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+    def __call__(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the tool declares them.
+
+        Raises:
+            ValueError: with a sentence for the model, in terms of what it was shown.
+        """
+        try:
+            value = self._undo(self.step, arguments, "")
+        except RecursionError:
+            text = "the arguments are nested too deeply"
+            raise ValueError(text) from None
+        if not isinstance(value, Mapping):
+            text = f"expected an object, got {_kind(value)}"
+            raise ValueError(text)
+        return dict(value)
+
+    def encode(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return declared arguments as a model would send them: the other way round.
+
+        Raises:
+            ValueError: no branch of a union fits.
+        """
+        value = self._do(self.step, arguments)
+        if not isinstance(value, dict):
+            text = f"expected an object, got {_kind(value)}"
+            raise ValueError(text)
+        return value
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the inverse as a JSON-safe value."""
+        return {
+            "step": self.step,
+            "definitions": dict(self.definitions),
+            "schema": self.schema,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Inverse:
+        """Read what :meth:`to_json` returned."""
+        return cls(value["step"], value["definitions"], value["schema"])
+
+    # -- from sent to declared -----------------------------------------------------
+
+    def _undo(self, step: Step, value: Any, at: str) -> Any:
+        if step is None:
+            return value
+        for kind, undo in _UNDO.items():
+            if kind in step:
+                return undo(self, step, value, at)
+        text = f"an inverse has no step {sorted(step)}"
+        raise ValueError(text)
+
+    def _undo_fields(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        fields = step["fields"]
+        rest = step.get("rest")
+        out: dict[str, Any] = {}
+        for sent, sub in value.items():
+            name, drops, inner = fields.get(sent, (sent, False, rest))
+            if drops and sub is None:
+                continue
+            if name in out:
+                text = f"{at or '/'}: {sent!r} and {name!r} are the same property; give one"
+                raise ValueError(text)
+            out[name] = (
+                sub if inner is None else self._undo(inner, sub, f"{at}/{escape(sent)}")
+            )
+        return out
+
+    def _undo_items(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [self._undo(step["items"], each, f"{at}/{i}") for i, each in enumerate(value)]
+
+    def _undo_prefix(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        prefix, rest = step["prefix"], step.get("rest")
+        return [
+            self._undo(prefix[i] if i < len(prefix) else rest, each, f"{at}/{i}")
+            for i, each in enumerate(value)
+        ]
+
+    def _undo_pairs(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
+        if not isinstance(value, list | tuple):
+            text = f"{at or '/'}: expected a list of key/value pairs, got {_kind(value)}"
+            raise ValueError(text)
+        out: dict[str, Any] = {}
+        for i, pair in enumerate(value):
+            where = f"{at}/{i}"
+            if not isinstance(pair, Mapping) or pair.keys() != {"key", "value"}:
+                text = f'{where}: expected {{"key": …, "value": …}}, got {_kind(pair)}'
+                raise ValueError(text)
+            key = pair["key"]
+            if not isinstance(key, str):
+                text = f"{where}/key: expected text, got {_kind(key)}"
+                raise ValueError(text)
+            if key in out:
+                text = f"{where}/key: duplicate key {key!r} in {at.rpartition('/')[2] or '/'}"
+                raise ValueError(text)
+            out[key] = self._undo(step["pairs"], pair["value"], f"{where}/value")
+        return out
+
+    def _undo_tuple(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
+        inner = step["tuple"]
+        names = [f"item_{i}" for i in range(len(inner))]
+        if not isinstance(value, Mapping) or sorted(value) != sorted(names):
+            text = f"{at or '/'}: expected an object with {', '.join(names)}"
+            raise ValueError(text)
+        return [
+            self._undo(each, value[name], f"{at}/{name}")
+            for name, each in zip(names, inner, strict=True)
+        ]
+
+    def _undo_union(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
+        for schema, inner in step["union"]:
+            if fits(schema, value, self.schema):
+                return self._undo(inner, value, at)
+        # Nothing fits: the tool's own validator says what is wrong.
+        return value
+
+    def _undo_wrap(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
+        name = step["wrap"]
+        if not isinstance(value, Mapping) or name not in value:
+            text = f"{at or '/'}: expected an object with {name!r}"
+            raise ValueError(text)
+        if len(value) > 1:
+            extra = sorted(key for key in value if key != name)
+            text = f"{at or '/'}: unknown property {extra[0]!r}; give everything in {name!r}"
+            raise ValueError(text)
+        return self._undo(step["of"], value[name], f"{at}/{name}")
+
+    def _undo_ref(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
+        return self._undo(self._referred(step), value, at)
+
+    def _referred(self, step: Mapping[str, Any]) -> Step:
+        name = step["ref"]
+        if name == "#":
+            return self.step.get("of") if "wrap" in self.step else self.step
+        return self.definitions.get(name)
+
+    # -- from declared to sent -----------------------------------------------------
+
+    def _do(self, step: Step, value: Any) -> Any:
+        if step is None:
+            return value
+        for kind, do in _DO.items():
+            if kind in step:
+                return do(self, step, value)
+        text = f"an inverse has no step {sorted(step)}"
+        raise ValueError(text)
+
+    def _do_fields(self, step: Mapping[str, Any], value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        by_name = {name: (sent, inner) for sent, (name, _, inner) in step["fields"].items()}
+        rest = step.get("rest")
+        out = {}
+        for name, sub in value.items():
+            sent, inner = by_name.get(name, (name, rest))
+            out[sent] = self._do(inner, sub)
+        for sent, (_, drops, _) in step["fields"].items():
+            if drops:
+                out.setdefault(sent, None)
+        return out
+
+    def _do_items(self, step: Mapping[str, Any], value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [self._do(step["items"], each) for each in value]
+
+    def _do_prefix(self, step: Mapping[str, Any], value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        prefix, rest = step["prefix"], step.get("rest")
+        return [
+            self._do(prefix[i] if i < len(prefix) else rest, each)
+            for i, each in enumerate(value)
+        ]
+
+    def _do_pairs(self, step: Mapping[str, Any], value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return [{"key": k, "value": self._do(step["pairs"], v)} for k, v in value.items()]
+
+    def _do_tuple(self, step: Mapping[str, Any], value: Any) -> Any:
+        if not isinstance(value, list | tuple) or len(value) != len(step["tuple"]):
+            return value
+        return {
+            f"item_{i}": self._do(inner, each)
+            for i, (inner, each) in enumerate(zip(step["tuple"], value, strict=True))
+        }
+
+    def _do_union(self, step: Mapping[str, Any], value: Any) -> Any:
+        for schema, inner in step["union"]:
+            sent = self._do(inner, value)
+            if fits(schema, sent, self.schema):
+                return sent
+        text = "no branch of the union fits"
+        raise ValueError(text)
+
+    def _do_wrap(self, step: Mapping[str, Any], value: Any) -> Any:
+        return {step["wrap"]: self._do(step["of"], value)}
+
+    def _do_ref(self, step: Mapping[str, Any], value: Any) -> Any:
+        return self._do(self._referred(step), value)
+
+
+_UNDO: Mapping[str, Callable[[Inverse, Mapping[str, Any], Any, str], Any]] = {
+    "fields": Inverse._undo_fields,
+    "items": Inverse._undo_items,
+    "pairs": Inverse._undo_pairs,
+    "union": Inverse._undo_union,
+    "wrap": Inverse._undo_wrap,
+    "ref": Inverse._undo_ref,
+    "tuple": Inverse._undo_tuple,
+    "prefix": Inverse._undo_prefix,
+}
+_DO: Mapping[str, Callable[[Inverse, Mapping[str, Any], Any], Any]] = {
+    "fields": Inverse._do_fields,
+    "items": Inverse._do_items,
+    "pairs": Inverse._do_pairs,
+    "union": Inverse._do_union,
+    "wrap": Inverse._do_wrap,
+    "ref": Inverse._do_ref,
+    "tuple": Inverse._do_tuple,
+    "prefix": Inverse._do_prefix,
+}
+
+
+def prune(step: Step, identities: frozenset[str]) -> Step:
+    """Take out of a step what changes nothing; None when nothing is left."""
+    if step is None:
+        return None
+    if "ref" in step:
+        return None if step["ref"] in identities else step
+    if "items" in step:
+        inner = prune(step["items"], identities)
+        return None if inner is None else {"items": inner}
+    if "union" in step:
+        return _prune_union(step, identities)
+    if "fields" in step:
+        return _prune_fields(step, identities)
+    if "prefix" in step:
+        inner_steps = [prune(each, identities) for each in step["prefix"]]
+        rest = prune(step.get("rest"), identities)
+        if rest is None and all(each is None for each in inner_steps):
+            return None
+        return {"prefix": inner_steps, "rest": rest}
+    if "pairs" in step:
+        return {"pairs": prune(step["pairs"], identities)}
+    if "tuple" in step:
+        return {"tuple": [prune(each, identities) for each in step["tuple"]]}
+    return {"wrap": step["wrap"], "of": prune(step["of"], identities)}
+
+
+def _prune_union(step: Mapping[str, Any], identities: frozenset[str]) -> Step:
+    branches = [[schema, prune(inner, identities)] for schema, inner in step["union"]]
+    first = branches[0][1]
+    if all(inner == first for _, inner in branches):
+        pruned: Step = first
+        return pruned
+    return {"union": branches}
+
+
+def _prune_fields(step: Mapping[str, Any], identities: frozenset[str]) -> Step:
+    fields = {}
+    for sent, (name, drops, inner) in step["fields"].items():
+        inner = prune(inner, identities)
+        if inner is not None or drops or name != sent:
+            fields[sent] = [name, drops, inner]
+    rest = prune(step.get("rest"), identities)
+    if not fields and rest is None:
+        return None
+    return {"fields": fields, "rest": rest} if rest is not None else {"fields": fields}
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, str):
+        return "text"
+    return "a boolean" if isinstance(value, bool) else "a number"

@@ -1,0 +1,139 @@
+"""What a projection could not carry, and how its text is folded into a description."""
+
+from __future__ import annotations
+
+import re
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from .. import canonical
+from .facts import FOLD_ORDER
+
+
+__all__ = ["Loss", "Unfit", "fold", "in_words", "matches"]
+
+_LONGEST = 400
+_ORDER = {keyword: number for number, keyword in enumerate(FOLD_ORDER)}
+
+
+@attrs.frozen
+class Loss:
+    """One thing that the declared schema says and the sent one does not.
+
+    The tool's own schema is enforced all the same: a loss is advice that the model
+    misses, never a check that is skipped.
+
+    Attributes:
+        pointer: JSON pointer of the node in the tool's own schema.
+        keyword: The keyword that is not sent as it was.
+        kind: ``folded`` into the description, ``dropped``, ``widened`` to something
+            looser, ``closed`` to further properties, or ``lax``: strict was asked for
+            and cannot be had.
+        text: A sentence for people.
+    """
+
+    pointer: str
+    keyword: str
+    kind: Literal["folded", "dropped", "widened", "closed", "lax"]
+    text: str = ""
+
+
+class Unfit(Exception):  # noqa: N818 - a signal between two forms, not an error
+    """Raised when a form of a dialect cannot say a schema without losing a value."""
+
+    def __init__(self, keyword: str, pointer: str, text: str) -> None:
+        self.keyword = keyword
+        self.pointer = pointer
+        self.text = text
+        super().__init__(f"{text} (keyword {keyword!r} at {pointer or '/'})")
+
+
+def matches(loss: Loss, forbidden: frozenset[str]) -> bool:
+    """Tell whether a loss is among forbidden keywords, kinds or ``*``.
+
+    ``*`` leaves out ``closed``, because the tool's own validator closes too.
+    """
+    if loss.keyword in forbidden or loss.kind in forbidden:
+        return True
+    return "*" in forbidden and loss.kind != "closed"
+
+
+def fold(wire: dict[str, Any], parts: Iterable[str]) -> None:
+    """Append one parenthesis to a node's description."""
+    text = "; ".join(parts)
+    if not text:
+        return
+    old = wire.get("description")
+    wire["description"] = f"{old} ({text})" if isinstance(old, str) and old else f"({text})"
+
+
+def in_words(folded: Mapping[str, Any]) -> list[str]:
+    """Say constraints in a fixed order, values as JSON."""
+    words = []
+    for keyword in sorted(folded, key=lambda k: (_ORDER.get(k, 99), k)):
+        if keyword in ("then", "else") and "if" in folded:
+            continue
+        value = folded[keyword]
+        if keyword == "dependentRequired" and isinstance(value, Mapping):
+            words += [
+                f"if {name} is given, {_listed(needs)} required"
+                for name, needs in value.items()
+                if needs
+            ]
+        elif keyword == "if":
+            words += _conditional(value, folded.get("then"), folded.get("else"))
+        else:
+            words.append(f"{keyword}={_json(value)}")
+    return words
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    if len(names) == 1:
+        return f"{names[0]} is"
+    return f"{', '.join(names[:-1])} and {names[-1]} are"
+
+
+def _conditional(condition: Any, then: Any, otherwise: Any) -> list[str]:
+    """Say ``if``/``then``/``else`` in words where they only compare and require."""
+    compared = _comparison(condition)
+    words = []
+    for branch, joint in ((then, "if"), (otherwise, "unless")):
+        if branch is None or branch is True:
+            continue
+        needs = branch.get("required") if isinstance(branch, Mapping) else None
+        only = isinstance(branch, Mapping) and branch.keys() == {"required"} and needs
+        premise = compared or _json(condition)
+        words.append(f"{joint} {premise}, {_listed(needs) if only else _json(branch)}"
+                     + (" required" if only else ""))
+    return words
+
+
+def _comparison(condition: Any) -> str | None:
+    if not isinstance(condition, Mapping) or not condition.keys() <= {"properties", "required"}:
+        return None
+    properties = condition.get("properties")
+    if not isinstance(properties, Mapping):
+        return None
+    said = []
+    for name, sub in properties.items():
+        if not isinstance(sub, Mapping) or sub.keys() - {"type"} not in ({"const"}, {"enum"}):
+            return None
+        if "const" in sub:
+            said.append(f"{name} is {_json(sub['const'])}")
+        else:
+            said.append(f"{name} is one of {_json(sub['enum'])}")
+    return " and ".join(said) or None
+
+
+def _json(value: Any) -> str:
+    """Write a value as JSON, bounded and with readable letters."""
+    if isinstance(value, str):
+        text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        text = re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04x}", text)
+    else:
+        text = canonical.dumps(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

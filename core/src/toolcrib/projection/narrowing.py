@@ -1,0 +1,102 @@
+"""Forms that accept a closed list of keywords: rebuild the schema from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .facts import Profile
+from .losses import Unfit
+from .objects import array, obj
+from .scalars import SCALARS, listed_types, scalar, untyped, values
+from .unions import conjunction, union
+from .reading import modern
+from .walk import Node, Rewritten, Walk
+
+
+__all__ = ["narrow"]
+
+_KINDS = SCALARS | {"null", "object", "array"}
+
+
+def narrow(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
+    """Say a schema in a form that accepts a closed list of keywords.
+
+    Raises:
+        Unfit: the form cannot say it without losing a value.
+    """
+    walk = Walk(schema, profile, visit)
+    root = walk.root()
+    root.pop("$defs", None)
+    if walk.wrapper is None:
+        wire, step = obj(walk, root, "")
+    else:
+        inner, step = _dispatch(walk, root, f"/properties/{walk.wrapper}")
+        wire = {"type": "object", "properties": {walk.wrapper: inner}}
+        wire["required"] = [walk.wrapper]
+        if profile.closed:
+            wire["additionalProperties"] = False
+    _check_limits(walk)
+    return walk.finish(wire, step)
+
+
+def visit(walk: Walk, schema: Any, at: str) -> Node:
+    """Rewrite one schema."""
+    if schema.__class__ is dict:
+        kind = schema.get("type")
+        if kind.__class__ is str and kind in SCALARS and schema.keys() <= walk.profile.simple:
+            return dict(schema), None
+    elif isinstance(schema, bool):
+        if schema:
+            return untyped(walk, {}, at)
+        raise Unfit("false", at, "a schema that accepts nothing")
+    elif not isinstance(schema, Mapping):
+        raise Unfit("type", at, f"a schema is an object or a boolean, not {schema!r:.80}")
+    return _dispatch(walk, modern(schema, at), at)
+
+
+def _dispatch(walk: Walk, node: dict[str, Any], at: str) -> Node:
+    walk.count(at)
+    if "$ref" in node:
+        return walk.reference(node, at)
+    if "allOf" in node:
+        return conjunction(walk, node, at)
+    if "anyOf" in node or "oneOf" in node:
+        return union(walk, node, at)
+    if "enum" in node or "const" in node:
+        return values(walk, node, at)
+    kind = node.get("type")
+    if kind is None:
+        return _without_type(walk, node, at)
+    if kind == "object":
+        return obj(walk, node, at)
+    if kind == "array":
+        return array(walk, node, at)
+    if isinstance(kind, list):
+        return listed_types(walk, node, at)
+    if kind not in _KINDS:
+        raise Unfit("type", at, f"no such type: {kind!r}")
+    return scalar(walk, node, at)
+
+
+def _without_type(walk: Walk, node: dict[str, Any], at: str) -> Node:
+    """Rewrite a node that does not say its type, but may give it away."""
+    if not walk.profile.strict and ("properties" in node or "prefixItems" in node):
+        # Whoever lists properties means an object; the tool's schema decides anyway.
+        kind = "object" if "properties" in node else "array"
+        walk.lose(at, "type", "widened", f"taken for {kind}")
+        return _dispatch(walk, {**node, "type": kind}, at)
+    return untyped(walk, node, at)
+
+
+def _check_limits(walk: Walk) -> None:
+    limits = walk.profile.limits
+    for keyword, used, most, what in (
+        ("properties", walk.properties, limits.properties, "properties"),
+        ("enum", walk.enum_values, limits.enum_values, "enum members"),
+        ("properties", walk.characters, limits.characters, "characters of names and members"),
+        ("required", walk.optional, limits.optional, "properties that may be left out"),
+        ("anyOf", walk.unions, limits.unions, "parameters of several types"),
+    ):
+        if most is not None and used > most:
+            raise Unfit(keyword, "", f"{used} {what}, at most {most} are accepted")

@@ -1,0 +1,92 @@
+"""Choosing the form in which a dialect says a tool's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .dialect import Dialect
+from .facts import Profile
+from .keeping import keep
+from .losses import Loss, Unfit
+from .narrowing import narrow
+from .reading import copied
+from .walk import Rewritten
+
+
+__all__ = ["rewrite", "say"]
+
+
+def say(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
+    """Say a schema in one form.
+
+    Raises:
+        Unfit: the form cannot say it without losing a value.
+    """
+    try:
+        return (narrow if profile.narrow else keep)(schema, profile)
+    except RecursionError:
+        raise Unfit("properties", "", "the schema is nested too deeply") from None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # What is no schema at all ends here; it never takes other tools down.
+        text = f"not a JSON Schema: {type(error).__name__}: {error}"
+        raise Unfit("type", "", text[:300]) from error
+
+
+def rewrite(
+    schema: Mapping[str, Any], dialect: Dialect, *, strict: bool
+) -> tuple[Rewritten, str]:
+    """Say a schema in the best form of a dialect that can say it; return the form's name.
+
+    Raises:
+        Unfit: no form can.
+    """
+    if dialect.profiles is None:
+        return _unchanged(schema), "declared"
+    before: tuple[Loss, ...] = ()
+    if strict and dialect.strict is not None:
+        try:
+            return say(schema, dialect.strict), dialect.strict.name
+        except Unfit as unfit:
+            before = (Loss(unfit.pointer, unfit.keyword, "lax", unfit.text),)
+    elif strict:
+        before = (Loss("", "strict", "lax", f"{dialect.name} has no strict form"),)
+    first: Unfit | None = None
+    for profile in dialect.profiles:
+        try:
+            said = say(schema, profile)
+        except Unfit as unfit:
+            first = first or unfit
+            continue
+        if first is not None:
+            text = f"said in the form {profile.name}: {first.text}"
+            before = (*before, Loss(first.pointer, first.keyword, "widened", text))
+        return (_with_losses(said, before) if before else said), profile.name
+    if first is None:
+        text = f"{dialect.name} has no form"
+        raise Unfit("type", "", text)
+    raise first
+
+
+def _with_losses(said: Rewritten, before: tuple[Loss, ...]) -> Rewritten:
+    return Rewritten(
+        schema=said.schema,
+        inverse=said.inverse,
+        losses=before + said.losses,
+        notes=said.notes,
+        strict=said.strict,
+        optional=said.optional,
+        unions=said.unions,
+    )
+
+
+def _unchanged(schema: Mapping[str, Any]) -> Rewritten:
+    """Pass a schema on as it was declared, with the object at its root made explicit."""
+    kind = schema.get("type")
+    if kind not in (None, "object"):
+        text = f"arguments are an object, the root is {kind!r}"
+        raise Unfit("type", "", text)
+    wire = {k: copied(v) for k, v in schema.items() if not k.startswith("x-toolcrib")}
+    if kind is None:
+        wire = {"type": "object", **wire}
+    return Rewritten(schema=wire, inverse=None, losses=(), notes=(), strict=False)

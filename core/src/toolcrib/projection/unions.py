@@ -1,0 +1,180 @@
+"""Unions and conjunctions, for a form that is rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .facts import ANNOTATIONS
+from .inverse import Step
+from .losses import Unfit, fold
+from .matching import disjoint
+from .merging import Clash, merge
+from .reading import modern
+from .scalars import carry, finished
+from .walk import Node, Walk, alternatives, only_required
+
+
+__all__ = ["conjunction", "union"]
+
+
+def conjunction(walk: Walk, node: dict[str, Any], at: str) -> Node:
+    """Rewrite ``allOf`` as one schema."""
+    try:
+        return walk.visit(walk, walk.conjunction(node, at), at)
+    except Clash as clash:
+        if walk.profile.strict:
+            text = f"the members of allOf cannot be said as one: {clash.keyword}"
+            raise Unfit("allOf", at, text) from None
+        walk.lose(at, "allOf", "dropped", f"its members differ in {clash.keyword}")
+        bare = {key: value for key, value in node.items() if key != "allOf"}
+        return walk.visit(walk, bare, at)
+
+
+def union(walk: Walk, node: dict[str, Any], at: str) -> Node:
+    """Rewrite ``anyOf`` and ``oneOf`` as one ``anyOf``."""
+    if "anyOf" in node and "oneOf" in node:
+        return _both(walk, node, at)
+    keyword = "anyOf" if "anyOf" in node else "oneOf"
+    branches = [branch for branch in node[keyword] if branch is not False]
+    if only_required(branches) and node.get("properties"):
+        bare = {key: value for key, value in node.items() if key != keyword}
+        walk.lose(at, keyword, "folded")
+        fold(bare, [alternatives(branches, keyword)])
+        return walk.visit(walk, bare, at)
+    base = {k: v for k, v in node.items() if k != keyword and k not in ANNOTATIONS}
+    base.pop("$defs", None)
+    if base:
+        branches = _distributed(walk, base, branches, keyword, at)
+    if not branches:
+        raise Unfit(keyword, at, "a union without branches accepts nothing")
+    about, folded = carry(walk, {k: v for k, v in node.items() if k in ANNOTATIONS}, at)
+    wires, steps = _branches(walk, branches, f"{at}/{keyword}")
+    if keyword == "oneOf" and not _all_apart(walk, wires):
+        walk.lose(at, "oneOf", "widened", "several branches may hold at once")
+    finished(walk, about, folded)
+    return _joined(walk, about, wires, steps, at)
+
+
+def _both(walk: Walk, node: dict[str, Any], at: str) -> Node:
+    if walk.profile.strict:
+        raise Unfit("oneOf", at, "anyOf and oneOf in one schema")
+    walk.lose(at, "oneOf", "dropped", "it stands beside anyOf")
+    return union(walk, {key: value for key, value in node.items() if key != "oneOf"}, at)
+
+
+def _distributed(
+    walk: Walk, base: Mapping[str, Any], branches: list[Any], keyword: str, at: str
+) -> list[Any]:
+    """Give every branch what stands beside the union."""
+    out: list[Any] = []
+    for branch in branches:
+        if branch is True:
+            out.append(dict(base))
+            continue
+        flat = modern(branch, at)
+        try:
+            if "$ref" in flat:
+                pointer = walk.document.pointer(flat.pop("$ref"), at)
+                target = walk.document.resolve(pointer, at)
+                if isinstance(target, bool) or walk.document.cyclic(pointer, at):
+                    raise Clash("$ref")
+                flat = merge(modern(target, at), flat)
+            out.append(merge(base, flat))
+        except Clash as clash:
+            if clash.keyword == "type":
+                continue  # No value is of both types: the branch accepts nothing.
+            text = f"what stands beside {keyword} cannot be said in each branch: {clash.keyword}"
+            raise Unfit(keyword, at, text) from None
+    return out
+
+
+def _branches(
+    walk: Walk, branches: list[Any], below: str
+) -> tuple[list[dict[str, Any]], list[Step]]:
+    tag = _discriminator(walk, branches, below)
+    wires: list[dict[str, Any]] = []
+    steps: list[Step] = []
+    for i, branch in enumerate(branches):
+        if tag is not None:
+            properties = branch["properties"]
+            branch = {**branch, "properties": {tag: properties[tag], **properties}}
+        wire, step = walk.visit(walk, branch, f"{below}/{i}")
+        if wire not in wires or step is not None:
+            wires.append(wire)
+            steps.append(step)
+    return wires, steps
+
+
+def _discriminator(walk: Walk, branches: list[Any], at: str) -> str | None:
+    """Find the property by whose constant the branches are told apart.
+
+    It goes first: that is the order in which a model writes, and some servers refuse
+    unions whose branches begin with the same key.
+    """
+    if len(branches) < 2 or not all(isinstance(b, Mapping) and "$ref" not in b for b in branches):
+        return None
+    first = branches[0].get("properties") or {}
+    for name in first:
+        if all(_is_tag((b.get("properties") or {}).get(name)) for b in branches):
+            return str(name)
+    return None
+
+
+def _is_tag(sub: Any) -> bool:
+    if not isinstance(sub, Mapping):
+        return False
+    return "const" in sub or (isinstance(sub.get("enum"), list) and len(sub["enum"]) == 1)
+
+
+def _all_apart(walk: Walk, wires: list[dict[str, Any]]) -> bool:
+    root = {"$defs": walk.defs}
+    return all(
+        disjoint(one, other, root) for i, one in enumerate(wires) for other in wires[i + 1 :]
+    )
+
+
+def _joined(
+    walk: Walk, about: dict[str, Any], wires: list[dict[str, Any]], steps: list[Step], at: str
+) -> Node:
+    """Put branches together, null apart where the form says it by a mark."""
+    if walk.profile.nullable:
+        rest = [(w, s) for w, s in zip(wires, steps, strict=True) if not _is_null(w)]
+        if len(rest) < len(wires):
+            wires, steps = [w for w, _ in rest], [s for _, s in rest]
+            about = {**about, "nullable": True}
+    if not wires:
+        return {"type": "string", **about}, None
+    if len(wires) == 1:
+        wire = dict(wires[0])
+        if "$ref" in wire and about:
+            return {**about, "anyOf": [wire]}, steps[0]
+        inner = wire.pop("description", None)
+        if inner is not None and "description" in about:
+            about = {**about, "description": f"{about['description']} {inner}"}
+        elif inner is not None:
+            about = {"description": inner, **about}
+        return {**about, **wire}, steps[0]
+    walk.unions += not walk.inlining
+    flat = _flattened(wires, steps)
+    if flat is not None:
+        wires = flat
+    return {**about, "anyOf": wires}, walk.choice(wires, steps, at) if flat is None else None
+
+
+def _is_null(wire: Mapping[str, Any]) -> bool:
+    return wire.get("nullable") is True and wire.get("description") == "(const=null)"
+
+
+def _flattened(wires: list[dict[str, Any]], steps: list[Step]) -> list[dict[str, Any]] | None:
+    """Take the branches of inner unions up, where nothing has to be undone."""
+    if any(step is not None for step in steps):
+        return None
+    if not any(wire.keys() == {"anyOf"} for wire in wires):
+        return None
+    out: list[dict[str, Any]] = []
+    for wire in wires:
+        for each in wire["anyOf"] if wire.keys() == {"anyOf"} else [wire]:
+            if each not in out:
+                out.append(each)
+    return out

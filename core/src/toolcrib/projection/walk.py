@@ -1,0 +1,421 @@
+"""One rewriting of one schema: its state, its references and its root."""
+
+from __future__ import annotations
+
+import hashlib
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from .facts import ANNOTATIONS, Profile
+from .inverse import Inverse, Step, prune
+from .losses import Loss, Unfit
+from .matching import disjoint
+from .merging import Clash, merge
+from .reading import Document, copied, modern
+
+
+__all__ = ["Node", "Rewritten", "Walk", "only_required", "property_key"]
+
+Node = tuple[dict[str, Any], Step]
+
+_DEEPEST = 120
+_MOST_NODES = 20_000
+_UNROLLED = 3
+
+
+@attrs.frozen(kw_only=True)
+class Rewritten:
+    """A schema as one form of a dialect says it.
+
+    Attributes:
+        schema: What is sent.
+        inverse: How to undo it, or None when nothing was rewritten.
+        losses: What it does not carry.
+        notes: Sentences for the tool's description.
+        strict: Whether the form is strict.
+        optional, unions: What it takes of a request's budget.
+    """
+
+    schema: dict[str, Any]
+    inverse: Inverse | None
+    losses: tuple[Loss, ...]
+    notes: tuple[str, ...]
+    strict: bool
+    optional: int = 0
+    unions: int = 0
+
+
+class Walk:
+    """The state of one rewriting.
+
+    ``visit`` rewrites one node; it is set by the engine that the profile chooses.
+    """
+
+    __slots__ = (
+        "characters",
+        "choices",
+        "defs",
+        "document",
+        "enum_values",
+        "inlining",
+        "level",
+        "losses",
+        "nodes",
+        "notes",
+        "optional",
+        "optional_above",
+        "profile",
+        "properties",
+        "referred",
+        "steps",
+        "unions",
+        "visit",
+        "wrapper",
+    )
+
+    def __init__(
+        self,
+        schema: Mapping[str, Any],
+        profile: Profile,
+        visit: Callable[[Walk, Any, str], Node],
+    ) -> None:
+        self.profile = profile
+        self.visit = visit
+        self.document = Document(schema)
+        self.losses: list[Loss] = []
+        self.notes: list[str] = []
+        self.wrapper: str | None = None
+        self.referred = False
+        self.defs: dict[str, dict[str, Any] | None] = {}
+        self.steps: dict[str, Step] = {}
+        self.choices: list[tuple[Mapping[str, Any], str]] = []
+        self.inlining: list[str] = []
+        self.optional_above: dict[str, int] = {"#": 0}
+        self.level = self.nodes = 0
+        self.properties = self.enum_values = self.characters = 0
+        self.optional = self.unions = 0
+
+    # -- small things that every rewriting needs -----------------------------------
+
+    def lose(self, at: str, keyword: str, kind: Any, text: str = "") -> None:
+        """Record what the sent schema does not carry."""
+        self.losses.append(Loss(at, keyword, kind, text))
+
+    def count(self, at: str) -> None:
+        """Bound the size of what is walked; schemas of live sources are hostile."""
+        self.nodes += 1
+        if self.nodes > _MOST_NODES:
+            raise Unfit("$ref", at, f"the schema unfolds to more than {_MOST_NODES} nodes")
+        if at.count("/") > _DEEPEST:
+            raise Unfit("properties", at, "the schema is nested too deeply")
+
+    def key(self, name: str) -> str:
+        """Return the name under which a property is sent."""
+        pattern = self.profile.key_pattern
+        if pattern is None or pattern.fullmatch(name):
+            return name
+        sent = property_key(name, self.profile)
+        note = f"{sent} stands for {name}."
+        if note not in self.notes:
+            self.notes.append(note)
+        return sent
+
+    def choice(self, wires: list[dict[str, Any]], steps: list[Step], at: str) -> Step:
+        """Return the step of a union, to be checked when everything is known."""
+        if all(step is None for step in steps):
+            return None
+        step = {"union": [[w, s] for w, s in zip(wires, steps, strict=True)]}
+        self.choices.append((step, at))
+        return step
+
+    # -- references ----------------------------------------------------------------
+
+    def reference(self, node: dict[str, Any], at: str) -> Node:
+        """Rewrite a node with ``$ref``: inline it or point to a definition."""
+        pointer = self.document.pointer(node["$ref"], at)
+        beside = {key: value for key, value in node.items() if key not in ("$ref", "$defs")}
+        if self.document.ignores_siblings:
+            beside = {key: value for key, value in beside.items() if key in ANNOTATIONS}
+        cyclic = self.document.cyclic(pointer, at)
+        if cyclic and self.profile.recursion == "unroll":
+            return self._unrolled(pointer, beside, at)
+        if cyclic and self.profile.recursion == "refuse":
+            raise Unfit("$ref", at, f"#{pointer} is recursive")
+        defined = pointer == "" or pointer.startswith(("/$defs/", "/definitions/"))
+        if cyclic and beside and (pointer in self.inlining or beside.keys() <= ANNOTATIONS):
+            return self._beside(pointer, beside, at)
+        if beside or not (cyclic or (defined and self.profile.refs != "inline")):
+            return self.inline(pointer, beside, at)
+        return self.definition(pointer, at)
+
+    def inline(self, pointer: str, beside: Mapping[str, Any], at: str) -> Node:
+        """Rewrite what a pointer names in the place of the reference."""
+        if pointer in self.inlining:
+            raise Unfit("$ref", at, f"the reference to #{pointer} leads back to itself")
+        target = self.document.resolve(pointer, at)
+        if isinstance(target, bool):
+            return self.visit(self, dict(beside) if target else target, at)
+        self.inlining.append(pointer)
+        try:
+            whole = merge(modern(target, at), beside) if beside else target
+            return self.visit(self, whole, at)
+        except Clash as clash:
+            text = f"what stands beside the reference to #{pointer} contradicts it"
+            raise Unfit(clash.keyword, at, text) from None
+        finally:
+            self.inlining.pop()
+
+    def definition(self, pointer: str, at: str) -> Node:
+        """Point to a definition, rewriting it first where it is met first."""
+        name = self.definition_name(pointer)
+        if name == "#":
+            self._check_recursion(name, pointer, at)
+            sent = f"#/properties/{self.wrapper}" if self.wrapper else "#"
+            return {"$ref": sent}, {"ref": "#"}
+        if name not in self.defs:
+            self._define(name, pointer, at)
+        elif self.defs[name] is None:
+            self._check_recursion(name, pointer, at)
+        return {"$ref": f"#/$defs/{name}"}, {"ref": name}
+
+    def _define(self, name: str, pointer: str, at: str) -> None:
+        self.defs[name] = None
+        self.optional_above[name] = 0
+        before = dict(self.optional_above)
+        # Limits count a definition on its own, and do not look through references.
+        counted = (self.level, self.optional, self.unions, self.inlining)
+        self.level, self.inlining = 0, []
+        wire, step = self.visit(self, self.document.resolve(pointer, at), pointer)
+        self.level, self.optional, self.unions, self.inlining = counted
+        self.defs[name], self.steps[name] = wire, step
+        self.optional_above = before
+
+    def _check_recursion(self, name: str, pointer: str, at: str) -> None:
+        if self.profile.recursion == "optional" and not self.optional_above.get(name):
+            text = f"#{pointer} contains itself outside any property that may be left out"
+            raise Unfit("$ref", at, text)
+
+    def _beside(self, pointer: str, beside: dict[str, Any], at: str) -> Node:
+        """Give a reference its annotations through a union of one."""
+        if not beside.keys() <= ANNOTATIONS:
+            raise Unfit("$ref", at, f"constraints stand beside the recursive #{pointer}")
+        wire, step = self.definition(pointer, at)
+        kept = {k: copied(v) for k, v in beside.items() if k in ("title", "description")}
+        return {**kept, "anyOf": [wire]}, step
+
+    def _unrolled(self, pointer: str, beside: dict[str, Any], at: str) -> Node:
+        """Write out a recursive definition a few levels deep, then accept anything."""
+        depth = self.inlining.count(pointer)
+        target = self.document.resolve(pointer, at)
+        if depth >= _UNROLLED or isinstance(target, bool):
+            self.lose(at, "$ref", "widened", f"#{pointer} is written out {_UNROLLED} deep")
+            return {}, None
+        self.inlining.append(pointer)
+        try:
+            return self.visit(self, merge(modern(target, at), beside), at)
+        except Clash as clash:
+            raise Unfit(clash.keyword, at, "siblings contradict a reference") from None
+        finally:
+            self.inlining.pop()
+
+    def definition_name(self, pointer: str) -> str:
+        """Name the definition that a pointer is sent as."""
+        if pointer == "":
+            return "#"
+        for prefix in ("/$defs/", "/definitions/"):
+            name = pointer.removeprefix(prefix)
+            if name != pointer and "/" not in name and "~" not in name:
+                return name
+        digest = hashlib.sha256(pointer.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{pointer.rpartition('/')[2].replace('~', '_')}_{digest[:6]}"
+
+    # -- the root ------------------------------------------------------------------
+
+    def root(self) -> dict[str, Any]:
+        """Bring the root into the form of an object, or decide to wrap it."""
+        node = modern(self.document.root, "")
+        for _ in range(32):
+            if "$ref" not in node:
+                break
+            node = self._root_reference(node)
+        if "allOf" in node:
+            node = self._root_conjunction(node)
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in node and not self._said_in_words(node, keyword):
+                self.wrapper = _wrapper(node)
+        for keyword in ("not", "enum", "const"):
+            if keyword in node and self.wrapper is None:
+                from .losses import in_words  # noqa: PLC0415 - rare
+
+                self.notes += [f"{w}." for w in in_words({keyword: node.pop(keyword)})]
+                self.lose("", keyword, "folded", "providers refuse it at the root")
+        self._root_type(node)
+        return node
+
+    def _root_reference(self, node: dict[str, Any]) -> dict[str, Any]:
+        pointer = self.document.pointer(node.pop("$ref"), "")
+        target = self.document.resolve(pointer, "")
+        if isinstance(target, bool) or pointer == "":
+            raise Unfit("$ref", "", "the root is no object")
+        try:
+            return merge(modern(target, ""), node)
+        except Clash as clash:
+            raise Unfit(clash.keyword, "", "siblings contradict a reference") from None
+
+    def _root_conjunction(self, node: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return self.conjunction(node, "")
+        except Clash:
+            self.wrapper = _wrapper(node)
+            return node
+
+    def conjunction(self, node: Mapping[str, Any], at: str) -> dict[str, Any]:
+        """Merge ``allOf`` into its node.
+
+        Raises:
+            Clash: the members cannot be said as one schema.
+        """
+        merged = {key: value for key, value in node.items() if key != "allOf"}
+        base: dict[str, Any] = {}
+        for member in node["allOf"]:
+            if member is False:
+                raise Clash("allOf")
+            if member is not True:
+                base = merge(base, self._flat(member, at, 0))
+        return merge(base, merged)
+
+    def _flat(self, member: Any, at: str, depth: int) -> dict[str, Any]:
+        node = modern(member, at)
+        if depth > 16:
+            raise Clash("allOf")
+        if "$ref" in node:
+            pointer = self.document.pointer(node.pop("$ref"), at)
+            if self.document.cyclic(pointer, at):
+                raise Clash("$ref")
+            target = self.document.resolve(pointer, at)
+            if isinstance(target, bool):
+                raise Clash("$ref")
+            node = merge(self._flat(target, at, depth + 1), node)
+        return self.conjunction(node, at) if "allOf" in node else node
+
+    def _said_in_words(self, node: dict[str, Any], keyword: str) -> bool:
+        branches = node[keyword]
+        if not only_required(branches) or not node.get("properties"):
+            return False
+        del node[keyword]
+        self.notes.append(alternatives(branches, keyword).capitalize() + ".")
+        self.lose("", keyword, "folded", "providers refuse it at the root")
+        return True
+
+    def _root_type(self, node: dict[str, Any]) -> None:
+        kind = node.get("type")
+        if kind is None:
+            if self.wrapper is None:
+                node["type"] = "object"
+        elif kind != "object":
+            if not isinstance(kind, list) or "object" not in kind:
+                raise Unfit("type", "", f"arguments are an object, the root is {kind!r}")
+            node["type"] = "object"
+
+    # -- the end -------------------------------------------------------------------
+
+    def finish(self, wire: dict[str, Any], step: Step) -> Rewritten:
+        """Put definitions and inverse together, and check what needs the whole."""
+        if self.wrapper is not None:
+            step = {"wrap": self.wrapper, "of": step}
+        if self.defs:
+            kept = wire.setdefault("$defs", {})
+            kept.update(self.defs)
+        inverse = None
+        if step is not None or self.steps:
+            inverse = self._inverse(wire, step)
+        return Rewritten(
+            schema=wire,
+            inverse=inverse,
+            losses=tuple(self.losses),
+            notes=tuple(self.notes),
+            strict=self.profile.strict,
+            optional=self.optional,
+            unions=self.unions,
+        )
+
+    def _inverse(self, wire: dict[str, Any], step: Step) -> Inverse | None:
+        inner = step["of"] if step is not None and "wrap" in step else step
+        identities = _identities({**self.steps, "#": inner})
+        for choice, at in self.choices:
+            pruned = prune(choice, identities)
+            if pruned is not None and "union" in pruned:
+                _check_apart(pruned["union"], wire, at)
+        final = prune(step, identities)
+        if final is None:
+            return None
+        used = {name: prune(each, identities) for name, each in self.steps.items()}
+        return Inverse(final, {n: s for n, s in used.items() if s is not None}, wire)
+
+
+def _check_apart(branches: list[list[Any]], wire: Mapping[str, Any], at: str) -> None:
+    """Refuse a union whose branches need different undoing but look alike."""
+    for i, (one, undo) in enumerate(branches):
+        for other, differently in branches[i + 1 :]:
+            if undo != differently and not disjoint(one, other, wire):
+                text = "after rewriting, the branches cannot be told apart"
+                raise Unfit("anyOf", at, text)
+
+
+def _identities(steps: Mapping[str, Step]) -> frozenset[str]:
+    """Find the definitions that change nothing, recursive ones included."""
+    found = frozenset(steps)
+    while True:
+        kept = frozenset(name for name in found if prune(steps[name], found) is None)
+        if kept == found:
+            return found
+        found = kept
+
+
+def _wrapper(node: Mapping[str, Any]) -> str:
+    """Choose the property that holds a wrapped root; never the name of a real one."""
+    names = set(node.get("properties") or ())
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        for branch in node.get(keyword) or ():
+            if isinstance(branch, Mapping):
+                names |= set(branch.get("properties") or ())
+    name, number = "input", 1
+    while name in names:
+        number += 1
+        name = f"input_{number}"
+    return name
+
+
+def only_required(branches: Any) -> bool:
+    """Tell whether alternatives only differ in what they require."""
+    return bool(branches) and all(
+        isinstance(branch, Mapping) and branch.keys() == {"required"} and branch["required"]
+        for branch in branches
+    )
+
+
+def alternatives(branches: Any, keyword: str) -> str:
+    """Say alternatives of required properties in words."""
+    sets = "; ".join(" with ".join(branch["required"]) for branch in branches)
+    return f"{'exactly' if keyword == 'oneOf' else 'at least'} one of: {sets}"
+
+
+def property_key(name: str, profile: Profile) -> str:
+    """Clean a property name: other characters become ``_``, then six digits of a hash.
+
+    The result looks at the name alone, so it never changes when other names do.
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    extra = ""
+    pattern = profile.key_pattern
+    if pattern is not None:
+        extra = "".join(c for c in ".-" if pattern.fullmatch(f"a{c}a"))
+    clean = "".join(
+        c if (c.isascii() and c.isalnum()) or c == "_" or c in extra else "_" for c in name
+    )
+    if profile.key_start is not None and not profile.key_start.match(clean):
+        clean = "p_" + clean
+    return f"{clean[: 64 - 7]}_{digest}"
