@@ -1,0 +1,223 @@
+"""The ledger in memory: the same tables and chains, written behind the calls.
+
+A call only notes what happened; rows and digests are made when somebody looks. So a
+call costs a few microseconds, and all reading is the one implementation there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from toolcrib import canonical
+from toolcrib.call import AdmittedCall, AuthorizedCall, Call
+from toolcrib.errors import StageError
+from toolcrib.outcome import Outcome, Refusal
+from toolcrib.question import Grant
+from toolcrib.tool import Provenance
+from toolcrib.vocabulary import Durability
+
+from .calls import check_name
+from .database import connect
+from .facts import Replay, facts_of, refused_facts
+from .ledger import Ledger
+from .replays import storable
+
+
+__all__ = ["MemoryLedger"]
+
+#: So much may wait to be written as rows; then it is, in one go.
+_MOST_WAITING: Final = 40_000
+
+
+class MemoryLedger(Ledger):
+    """A ledger that ends with its process; see the module."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._keys: set[object] = set()  # ids, keys and provider's ids without rows
+        self._running: set[str] = set()  # ids of calls without rows and outcome
+        self._waiting: list[tuple[float, Callable[..., None], tuple[Any, ...]]] = []
+        self._has_rows = False
+        self._has_grants = False
+
+    @classmethod
+    def create(cls, *, clock: Callable[[], float]) -> MemoryLedger:
+        """Make an empty one."""
+        connection = connect(None, durability=Durability.NORMAL, wait=0.0, max_bytes=None)
+        return cls(connection, place=":memory:", clock=clock, runs=None)
+
+    def intent(
+        self,
+        authorized: AuthorizedCall,
+        *,
+        conversation: str,
+        principal: str,
+        provenance: Provenance | None = None,
+        batch_id: str = "",
+        again: bool = False,
+    ) -> Replay | Refusal | None:
+        """Note that a call is about to run; see :meth:`Ledger.intent`."""
+        call = authorized.admitted.call
+        with self._lock:
+            # A grant is used up in the tables; a known call is judged there.
+            if authorized.grant_id is None and not self._known(call, conversation):
+                check_name(conversation)
+                self._add_keys(call, conversation)
+                self._running.add(call.id)
+                noted = (authorized, conversation, principal, provenance, batch_id)
+                self._waiting.append((self._clock(), self._write_intent, noted))
+                return None
+            self._has_rows = True
+            return super().intent(
+                authorized,
+                conversation=conversation,
+                principal=principal,
+                provenance=provenance,
+                batch_id=batch_id,
+                again=again,
+            )
+
+    def outcome(
+        self, outcome: Outcome, *, diagnostics: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Note how a call ended; see :meth:`Ledger.outcome`."""
+        with self._lock:
+            if outcome.call_id not in self._running:
+                if outcome.call_id in self._keys:
+                    text = f"call {outcome.call_id!r} has an outcome already"
+                    raise StageError(text)
+                return super().outcome(outcome, diagnostics=diagnostics)
+            self._running.remove(outcome.call_id)
+            self._waiting.append((self._clock(), self._write_end, (outcome, diagnostics)))
+            if len(self._waiting) > _MOST_WAITING:
+                self._settle()
+        return True
+
+    def refusal(
+        self,
+        outcome: Outcome,
+        *,
+        call: Call,
+        conversation: str,
+        principal: str,
+        admitted: AdmittedCall | None = None,
+        provenance: Provenance | None = None,
+        decided_by: Iterable[str] = (),
+        batch_id: str = "",
+    ) -> bool:
+        """Note a call that was stopped before it ran; see :meth:`Ledger.refusal`."""
+        facts: dict[str, Any] = {
+            "admitted": admitted,
+            "principal": principal,
+            "provenance": provenance,
+            "decided_by": decided_by,
+            "batch_id": batch_id,
+        }
+        with self._lock:
+            if self._known(call, conversation):
+                self._has_rows = True
+                return super().refusal(outcome, call=call, conversation=conversation, **facts)
+            check_name(conversation)
+            # It did not run: its provider's id stays free.
+            self._keys.add(call.id)
+            if call.response_digest:
+                self._keys.add((conversation, call.response_digest, call.position))
+            noted = (outcome, call, conversation, facts)
+            self._waiting.append((self._clock(), self._write_refusal, noted))
+        return True
+
+    def _known(self, call: Call, conversation: str) -> bool:
+        """Tell whether a call may be one that was noted before."""
+        keys = self._keys
+        if self._connection is None or call.id in keys:
+            return True
+        if (conversation, call.response_digest, call.position) in keys:
+            return True
+        if call.provider_id is not None and (conversation, call.provider_id) in keys:
+            return True
+        if not self._has_rows:
+            return False
+        found = self._execute(
+            "SELECT 1 FROM calls WHERE id = ?1 UNION ALL "
+            "SELECT 1 FROM calls c JOIN conversations v ON v.id = c.conversation "
+            "WHERE v.name = ?2 AND response = ?3 AND position = ?4 UNION ALL "
+            "SELECT 1 FROM calls c JOIN conversations v ON v.id = c.conversation "
+            "WHERE v.name = ?2 AND provider = ?5 LIMIT 1",
+            (
+                call.id,
+                conversation,
+                call.response_digest,
+                call.position,
+                storable(call.provider_id),
+            ),
+        )
+        return found.fetchone() is not None
+
+    def _add_keys(self, call: Call, conversation: str) -> None:
+        self._keys.add(call.id)
+        if call.response_digest:
+            self._keys.add((conversation, call.response_digest, call.position))
+        if call.provider_id is not None:
+            self._keys.add((conversation, call.provider_id))
+
+    def replay(
+        self, call: Call, *, conversation: str, arguments_digest: str | None = None
+    ) -> Replay | Refusal | None:
+        """Return what is known of a call; see :meth:`Ledger.replay`."""
+        with self._lock:
+            if not self._known(call, conversation):
+                return None
+            return super().replay(
+                call, conversation=conversation, arguments_digest=arguments_digest
+            )
+
+    def grant(self, grant: Grant, *, session: str = "", project: str = "") -> None:
+        """Save a grant; see :meth:`Ledger.grant`."""
+        super().grant(grant, session=session, project=project)
+        self._has_grants = True
+
+    def covering(self, **call: Any) -> tuple[Grant, ...]:
+        """Return the standing grants for a call; see :meth:`Ledger.covering`."""
+        return super().covering(**call) if self._has_grants else ()
+
+    def _settle(self) -> None:
+        """Make rows of what was noted."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        self._keys = set()
+        self._running = set()
+        clock = self._clock
+        self._execute("BEGIN")
+        try:
+            for now, write, noted in waiting:
+                self._clock = lambda now=now: now  # type: ignore[misc]
+                write(*noted)
+        finally:
+            self._clock = clock
+            self._execute("COMMIT")
+            self._has_rows = True
+
+    def _write_intent(
+        self,
+        authorized: AuthorizedCall,
+        conversation: str,
+        principal: str,
+        provenance: Provenance | None,
+        batch_id: str,
+    ) -> None:
+        facts = facts_of(
+            authorized, principal=principal, provenance=provenance, batch_id=batch_id
+        )
+        self._begin_rows(authorized, conversation, canonical.dumps(facts), self._clock())
+
+    def _write_end(self, outcome: Outcome, diagnostics: Mapping[str, Any] | None) -> None:
+        self._end(outcome, diagnostics)
+        self._open.pop(outcome.call_id, None)
+
+    def _write_refusal(
+        self, outcome: Outcome, call: Call, conversation: str, facts: Mapping[str, Any]
+    ) -> None:
+        noted = refused_facts(call, outcome.tool_id, **facts)
+        self._refuse_rows(outcome, call, conversation, noted, call.response_digest or None)

@@ -1,0 +1,154 @@
+"""What the ledger knows of a call that comes again: replay, and calls without an end."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+
+from toolcrib import canonical
+from toolcrib.call import Call
+from toolcrib.codes import refuse
+from toolcrib.outcome import Outcome, Refusal
+from toolcrib.vocabulary import Status
+
+from .facts import Replay
+from .forms import outcome_from
+from .journal import Journal
+
+
+__all__ = ["Replays", "Unfinished", "storable", "uncertain"]
+
+_FIND: Final = (
+    "SELECT c.id, v.name, c.response, c.position, c.provider, c.tool, c.arguments, c.run, "
+    "o.body FROM calls c JOIN conversations v ON v.id = c.conversation "
+    "LEFT JOIN outcomes o ON o.call = c.number WHERE "
+)
+_OWN: Final = "c.conversation = (SELECT id FROM conversations WHERE name = ?)"
+_BY_ID: Final = "c.id = ?"
+_BY_KEY: Final = f" OR ({_OWN} AND c.response = ? AND c.position = ?)"
+_BY_PROVIDER: Final = f" OR ({_OWN} AND c.provider = ? AND c.run IS NOT NULL)"
+_UNFINISHED: Final = (
+    "SELECT c.id, c.tool, c.run, v.name, e.time, e.body FROM calls c "
+    "JOIN conversations v ON v.id = c.conversation JOIN entries e ON e.seq = c.entry "
+    "LEFT JOIN outcomes o ON o.call = c.number "
+    "WHERE o.call IS NULL AND (?1 IS NULL OR v.name = ?1) ORDER BY c.number"
+)
+
+
+@attrs.frozen(kw_only=True)
+class Unfinished:
+    """A call with an intent and no outcome.
+
+    ``live`` tells whether the process that began it is still there; if not, the
+    effect may have happened, and nobody can tell.
+    """
+
+    call_id: str
+    conversation: str
+    tool_id: str
+    batch_id: str
+    idempotency_key: str
+    begun: float
+    live: bool
+
+
+def storable(text: str | None) -> str | None:
+    """Return a text of the model as SQLite can hold it; half a character is escaped."""
+    if text is None or text.isascii():
+        return text
+    return text.encode(errors="backslashreplace").decode()
+
+
+class Replays(Journal):
+    """Look-ups of calls; nothing here writes."""
+
+    def replay(
+        self, call: Call, *, conversation: str, arguments_digest: str | None = None
+    ) -> Replay | Refusal | None:
+        """Return what is known of a call: by its id, by its key, by its provider's id.
+
+        Args:
+            call: The call; its key is (conversation, response digest, position).
+            conversation: The conversation it belongs to.
+            arguments_digest: Digest of its admitted arguments; without it only id and
+                key are compared.
+
+        Returns:
+            None if the call is new; a refusal (``call.reused``) if it is not, but had
+            another tool or other arguments.
+        """
+        where = _BY_ID
+        values: tuple[Any, ...] = (call.id,)
+        if call.response_digest:
+            where += _BY_KEY
+            values += (conversation, call.response_digest, call.position)
+        if call.provider_id is not None and arguments_digest is not None:
+            where += _BY_PROVIDER
+            values += (conversation, storable(call.provider_id))
+        rows = self._rows(_FIND + where, values)
+        if not rows:
+            return None
+
+        def closeness(row: Any) -> int:
+            same_key = (row[2], row[3]) == (call.response_digest, call.position)
+            return 0 if row[0] == call.id else 1 if same_key else 2
+
+        return self._judge(min(rows, key=closeness), call, conversation, arguments_digest)
+
+    def _judge(
+        self, row: Any, call: Call, conversation: str, arguments_digest: str | None
+    ) -> Replay | Refusal:
+        identity, owner, _, _, _, tool, arguments, run, whole = row
+        tool_id = storable(call.tool_id or call.wire_name) or ""
+        known = arguments is not None and arguments_digest is not None
+        other = known and (arguments != arguments_digest or tool != tool_id)
+        if other or owner != conversation:
+            return refuse(
+                "call.reused",
+                tool_id,
+                f"The id or place of this call was used for another call of {tool!r}. "
+                "Nothing was run. Make a new call with an id of its own.",
+                call_id=identity,
+            )
+        if whole is not None:
+            form = canonical.loads(whole, max_bytes=1 << 30, max_depth=10_000)
+            return Replay(call_id=identity, state="finished", outcome=outcome_from(form))
+        if self._alive(run):
+            return Replay(call_id=identity, state="running", outcome=None)
+        return Replay(call_id=identity, state="unknown", outcome=uncertain(identity, tool))
+
+    def _alive(self, run: str | None) -> bool:
+        return self._runs is None or (run is not None and self._runs.alive(run))
+
+    def unfinished(self, conversation: str | None = None) -> tuple[Unfinished, ...]:
+        """Return the calls that have an intent and no outcome, oldest first."""
+        found = []
+        for identity, tool, run, name, begun, body in self._rows(_UNFINISHED, (conversation,)):
+            facts = canonical.loads(body)["call"]
+            one = Unfinished(
+                call_id=identity,
+                conversation=name,
+                tool_id=tool,
+                batch_id=facts["batch_id"],
+                idempotency_key=facts["idempotency_key"],
+                begun=begun,
+                live=self._alive(run),
+            )
+            found.append(one)
+        return tuple(found)
+
+
+def uncertain(call_id: str, tool_id: str) -> Outcome:
+    """Return the outcome of a call whose process died while it ran."""
+    return Outcome(
+        call_id=call_id,
+        tool_id=tool_id,
+        status=Status.UNCERTAIN,
+        code="call.uncertain",
+        text=(
+            "The program stopped while this call ran. Its effect may have happened. "
+            "Look at what it changes before you call it again."
+        ),
+        attempts=1,
+    )
