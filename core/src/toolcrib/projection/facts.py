@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
@@ -22,8 +23,8 @@ ANNOTATIONS = frozenset(
 # Constraints that a description can carry, in the order in which it does.
 FOLD_ORDER = (
     "minimum",
-    "maximum",
     "exclusiveMinimum",
+    "maximum",
     "exclusiveMaximum",
     "multipleOf",
     "minLength",
@@ -55,6 +56,31 @@ FOLD_ORDER = (
     "enum",
     "default",
     "examples",
+)
+
+
+Fate = Literal["send", "look", "quiet"]
+
+_LOOKED_AT = frozenset({"pattern", "format", "minItems"})
+_QUIET = frozenset({"title", "deprecated", "readOnly", "writeOnly", "unevaluatedProperties"})
+# Handled where the structure is.
+_STRUCTURE = frozenset(
+    {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "items",
+        "prefixItems",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "enum",
+        "const",
+        "$ref",
+        "$defs",
+    }
 )
 
 
@@ -164,12 +190,15 @@ class Profile:
     limits: SchemaLimits = SchemaLimits()
     # Keywords of a scalar that may be copied without a look, filled in below.
     simple: frozenset[str] = attrs.field(init=False, repr=False, eq=False)
+    # What becomes of each other keyword: sent, looked at first, or left out quietly.
+    fates: Mapping[str, Fate] = attrs.field(init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
-        looked_at = {"pattern", "format", "exclusiveMinimum", "exclusiveMaximum", "default"}
-        looked_at |= {"minItems", "maxItems", "uniqueItems", "examples"}
-        object.__setattr__(
-            self, "simple", (self.keeps - looked_at) | {"type", "description", "title"}
-            if "title" in self.keeps or not self.narrow
-            else (self.keeps - looked_at) | {"type", "description"},
-        )
+        plain = self.keeps - _LOOKED_AT
+        containers = {"default", "examples", "additionalProperties", "uniqueItems"}
+        object.__setattr__(self, "simple", (plain - containers) | {"type", "description"})
+        fates: dict[str, Fate] = dict.fromkeys(_QUIET, "quiet")
+        fates |= dict.fromkeys(plain | {"description"}, "send")
+        fates |= dict.fromkeys(self.keeps & _LOOKED_AT, "look")
+        fates |= dict.fromkeys(_STRUCTURE, "quiet")
+        object.__setattr__(self, "fates", fates)

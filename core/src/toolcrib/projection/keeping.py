@@ -9,7 +9,7 @@ from .inverse import Step
 from .losses import Unfit
 from .merging import Clash
 from .objects import sent_names
-from .reading import LISTS, MAPS, SINGLE, copied, escape, json_type, modern, references
+from .reading import ATOMS, LISTS, MAPS, SINGLE, copied, escape, json_type, modern, references
 from .scalars import SCALARS
 from .walk import Node, Rewritten, Walk
 
@@ -68,7 +68,9 @@ def visit(walk: Walk, schema: Any, at: str) -> Node:
     if schema.__class__ is dict:
         kind = schema.get("type")
         if kind.__class__ is str and kind in SCALARS and schema.keys() <= _COPIED:
-            return dict(schema), None
+            return {
+                k: v if v.__class__ in ATOMS else copied(v) for k, v in schema.items()
+            }, None
     elif isinstance(schema, bool):
         return ({} if schema else {"not": {}}), None
     elif not isinstance(schema, Mapping):
@@ -88,6 +90,9 @@ _COPIED = frozenset(
         "maxLength",
         "pattern",
         "format",
+        "default",
+        "enum",
+        "examples",
     }
 )
 
@@ -107,6 +112,9 @@ def _node(walk: Walk, node: dict[str, Any], at: str) -> Node:
             pass
     wire: dict[str, Any] = {}
     for keyword, value in node.items():
+        if keyword not in _STRUCTURE:
+            wire[keyword] = value if value.__class__ in ATOMS else copied(value)
+            continue
         wire_keyword, sent = _keyword(walk, keyword, value, at)
         if wire_keyword:
             wire[wire_keyword] = sent
@@ -114,6 +122,9 @@ def _node(walk: Walk, node: dict[str, Any], at: str) -> Node:
         _close_tuple(wire)
     _after(walk, node, wire)
     return wire, None
+
+
+_STRUCTURE = SINGLE | LISTS | MAPS | {"$ref"}
 
 
 def _keyword(walk: Walk, keyword: str, value: Any, at: str) -> tuple[str | None, Any]:
@@ -124,7 +135,7 @@ def _keyword(walk: Walk, keyword: str, value: Any, at: str) -> tuple[str | None,
         subs = {}
         for name, sub in value.items():
             if sub is False and keyword == "properties":
-                walk.lose(f"{below}/{escape(name)}", name, "dropped", "it is never accepted")
+                walk.lose(f"{below}/{escape(name)}", "false", "dropped", "never accepted")
                 continue
             subs[name] = visit(walk, sub, f"{below}/{escape(name)}")[0]
         return keyword, subs
@@ -139,7 +150,7 @@ def _keyword(walk: Walk, keyword: str, value: Any, at: str) -> tuple[str | None,
     if keyword == "$ref":
         walk.referred = True
         return keyword, _ref(walk, value)
-    return keyword, copied(value)
+    return None, None
 
 
 def _definitions(walk: Walk, value: Any, below: str) -> tuple[str | None, Any]:

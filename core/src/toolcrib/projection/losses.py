@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring
 from typing import Any, Literal
 
 import attrs
@@ -70,10 +69,15 @@ def fold(wire: dict[str, Any], parts: Iterable[str]) -> None:
     wire["description"] = f"{old} ({text})" if isinstance(old, str) and old else f"({text})"
 
 
+def _place(keyword: str) -> tuple[int, str]:
+    return _ORDER.get(keyword, 99), keyword
+
+
 def in_words(folded: Mapping[str, Any]) -> list[str]:
     """Say constraints in a fixed order, values as JSON."""
     words = []
-    for keyword in sorted(folded, key=lambda k: (_ORDER.get(k, 99), k)):
+    ordered = folded if len(folded) == 1 else sorted(folded, key=_place)
+    for keyword in ordered:
         if keyword in ("then", "else") and "if" in folded:
             continue
         value = folded[keyword]
@@ -131,9 +135,13 @@ def _comparison(condition: Any) -> str | None:
 
 def _json(value: Any) -> str:
     """Write a value as JSON, bounded and with readable letters."""
-    if isinstance(value, str):
-        text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        text = re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04x}", text)
+    kind = value.__class__
+    if kind is int:
+        return str(value)
+    if kind is str:
+        text = encode_basestring(value)
+    elif kind is bool:
+        return "true" if value else "false"
     else:
         text = canonical.dumps(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

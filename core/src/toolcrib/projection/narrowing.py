@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .facts import Profile
+from .facts import ANNOTATIONS, Profile
 from .losses import Unfit
 from .objects import array, obj
 from .scalars import SCALARS, listed_types, scalar, untyped, values
@@ -16,6 +16,17 @@ from .walk import Node, Rewritten, Walk
 
 __all__ = ["narrow"]
 
+_OF_SCALARS = ANNOTATIONS | {
+    "type",
+    "pattern",
+    "format",
+    "minimum",
+    "maximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+}
+_COMBINED = frozenset({"$ref", "allOf", "anyOf", "oneOf", "enum", "const"})
 _KINDS = SCALARS | {"null", "object", "array"}
 
 
@@ -44,8 +55,11 @@ def visit(walk: Walk, schema: Any, at: str) -> Node:
     """Rewrite one schema."""
     if schema.__class__ is dict:
         kind = schema.get("type")
-        if kind.__class__ is str and kind in SCALARS and schema.keys() <= walk.profile.simple:
-            return dict(schema), None
+        if kind.__class__ is str and kind in SCALARS:
+            if schema.keys() <= walk.profile.simple:
+                return dict(schema), None
+            if schema.keys() <= _OF_SCALARS:
+                return scalar(walk, schema, at)
     elif isinstance(schema, bool):
         if schema:
             return untyped(walk, {}, at)
@@ -57,14 +71,8 @@ def visit(walk: Walk, schema: Any, at: str) -> Node:
 
 def _dispatch(walk: Walk, node: dict[str, Any], at: str) -> Node:
     walk.count(at)
-    if "$ref" in node:
-        return walk.reference(node, at)
-    if "allOf" in node:
-        return conjunction(walk, node, at)
-    if "anyOf" in node or "oneOf" in node:
-        return union(walk, node, at)
-    if "enum" in node or "const" in node:
-        return values(walk, node, at)
+    if not node.keys().isdisjoint(_COMBINED):
+        return _combined(walk, node, at)
     kind = node.get("type")
     if kind is None:
         return _without_type(walk, node, at)
@@ -77,6 +85,16 @@ def _dispatch(walk: Walk, node: dict[str, Any], at: str) -> Node:
     if kind not in _KINDS:
         raise Unfit("type", at, f"no such type: {kind!r}")
     return scalar(walk, node, at)
+
+
+def _combined(walk: Walk, node: dict[str, Any], at: str) -> Node:
+    if "$ref" in node:
+        return walk.reference(node, at)
+    if "allOf" in node:
+        return conjunction(walk, node, at)
+    if "anyOf" in node or "oneOf" in node:
+        return union(walk, node, at)
+    return values(walk, node, at)
 
 
 def _without_type(walk: Walk, node: dict[str, Any], at: str) -> Node:

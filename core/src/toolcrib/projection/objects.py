@@ -39,7 +39,9 @@ def obj(walk: Walk, node: dict[str, Any], at: str) -> Node:
     if extra == {}:
         extra = True
     patterns = node.get("patternProperties") or {}
-    maps = bool(patterns) or isinstance(extra, Mapping)
+    maps = bool(patterns) or (
+        extra is not None and extra.__class__ is not bool and isinstance(extra, Mapping)
+    )
     root = at == ""
     if not properties and maps:
         return _map(walk, node, patterns, extra, at)
@@ -76,7 +78,7 @@ def _fields(
     _enter(walk, properties, at)
     for name, sub in properties.items():
         if sub is False:
-            walk.lose(f"{at}/properties/{escape(name)}", name, "dropped", "never accepted")
+            walk.lose(f"{at}/properties/{escape(name)}", "false", "dropped", "never accepted")
             continue
         wire_name = name if names is properties else names[name]
         wire, step, drops = _property(walk, name, sub, name in wanted, at)
@@ -146,7 +148,8 @@ def _property(
         if not walk.inlining:
             walk.optional += 1
         return wire, step, False
-    if _admits_null(walk, sub, below, 0):
+    kind = sub.get("type") if sub.__class__ is dict else None
+    if (kind.__class__ is not str or kind == "null") and _admits_null(walk, sub, below, 0):
         if isinstance(sub, Mapping) and "default" in sub and sub["default"] is None:
             # Leaving it out means null, and null can be said: nothing to undo.
             return wire, step, False

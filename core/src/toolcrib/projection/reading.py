@@ -10,6 +10,7 @@ from .losses import Unfit
 
 
 __all__ = [
+    "ATOMS",
     "KNOWN",
     "LISTS",
     "MAPS",
@@ -72,6 +73,8 @@ KNOWN = (
         "contentMediaType",
     }
 )
+# Nodes of these keywords alone are the same in every draft.
+_NEVER_OLD = KNOWN - {"items", "exclusiveMinimum", "exclusiveMaximum"}
 _OLD = frozenset({"definitions", "dependencies", "additionalItems", "nullable"})
 _DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
 
@@ -81,13 +84,9 @@ def modern(node: Mapping[str, Any], at: str) -> dict[str, Any]:
 
     Only the node itself is copied; what is below it is read when it is reached.
     """
+    if node.keys() <= _NEVER_OLD:
+        return dict(node)
     out = {key: value for key, value in node.items() if key in KNOWN}
-    if len(out) == len(node) and out.get("items").__class__ is not list:
-        if out.get("exclusiveMinimum").__class__ is bool:
-            _old_bounds(out)
-        elif out.get("exclusiveMaximum").__class__ is bool:
-            _old_bounds(out)
-        return out
     if not node.keys().isdisjoint(_DYNAMIC):
         keyword = min(node.keys() & _DYNAMIC)
         text = "dynamic references are not supported"
@@ -167,12 +166,18 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+ATOMS = frozenset({str, int, bool, float, type(None)})
+
+
 def copied(value: Any) -> Any:
     """Copy a JSON value, so that nobody who changes a declaration changes a tool."""
-    if value.__class__ in (str, int, bool, float) or value is None:
+    kind = value.__class__
+    if kind in ATOMS:
         return value
-    if isinstance(value, Mapping):
-        return {key: copied(sub) for key, sub in value.items()}
+    if kind is dict or isinstance(value, Mapping):
+        return {
+            key: sub if sub.__class__ in ATOMS else copied(sub) for key, sub in value.items()
+        }
     if isinstance(value, list | tuple):
         return [copied(sub) for sub in value]
     return value

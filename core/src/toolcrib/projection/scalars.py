@@ -12,7 +12,7 @@ from typing import Any
 from .facts import ANNOTATIONS
 from .inverse import Step
 from .losses import Unfit, fold, in_words
-from .reading import copied, json_type, same
+from .reading import ATOMS, copied, json_type, same
 from .walk import Node, Walk
 
 
@@ -20,25 +20,6 @@ __all__ = ["SCALARS", "carry", "listed_types", "scalar", "untyped", "values"]
 
 SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
-_STRUCTURE = frozenset(
-    {
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "patternProperties",
-        "items",
-        "prefixItems",
-        "anyOf",
-        "oneOf",
-        "allOf",
-        "enum",
-        "const",
-        "$ref",
-        "$defs",
-    }
-)
-_QUIET = frozenset({"title", "deprecated", "readOnly", "writeOnly", "unevaluatedProperties"})
 # Look-around, back-references, named groups, and word boundaries.
 _FANCY = re.compile(r"\(\?[=!<P(#aiLmsux-]|\\[1-9]|\\[bBkAZ]")
 _MOST_MEMBERS = 1_000
@@ -69,26 +50,22 @@ def carry(
     """Copy what may be sent of a node's constraints and annotations; return the rest."""
     wire: dict[str, Any] = {}
     folded: dict[str, Any] = {}
-    keeps = walk.profile.keeps
+    fates = walk.profile.fates
     for keyword, value in node.items():
-        if keyword in _STRUCTURE:
+        fate = fates.get(keyword)
+        if fate == "send" or (fate == "look" and _may_send(walk, keyword, value)):
+            wire[keyword] = value if value.__class__ in ATOMS else copied(value)
+        elif fate == "quiet" or (value is None and keyword == "default"):
             continue
-        if keyword == "description":
-            wire[keyword] = value
-        elif keyword in keeps and _may_send(walk, keyword, value):
-            wire[keyword] = copied(value)
-        elif keyword in _QUIET or (keyword == "default" and value is None):
-            continue
+        elif keyword in ANNOTATIONS:
+            folded[keyword] = value
         elif keyword.startswith("exclusiveM") and walk.profile.inclusive:
-            _inclusive(walk, keyword, value, kind, wire, folded)
+            _inclusive(keyword, value, kind, wire, folded)
             if keyword in folded:
                 walk.lose(at, keyword, "folded")
-        elif keyword in ("then", "else") and "if" not in node:
-            continue
-        elif keyword not in wire:
+        elif keyword not in ("then", "else") or "if" in node:
             folded[keyword] = value
-            if keyword not in ANNOTATIONS:
-                walk.lose(at, keyword, "folded")
+            walk.lose(at, keyword, "folded")
     return wire, folded
 
 
@@ -104,7 +81,6 @@ def _may_send(walk: Walk, keyword: str, value: Any) -> bool:
 
 
 def _inclusive(
-    walk: Walk,
     keyword: str,
     value: float,
     kind: str | None,
@@ -124,8 +100,10 @@ def _inclusive(
 
 def finished(walk: Walk, wire: dict[str, Any], folded: Mapping[str, Any], *more: str) -> None:
     """Fold what is left into the description."""
-    if folded or more:
-        fold(wire, [*more, *in_words(folded)])
+    if folded:
+        fold(wire, [*more, *in_words(folded)] if more else in_words(folded))
+    elif more:
+        fold(wire, more)
 
 
 def scalar(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
@@ -162,8 +140,12 @@ def untyped(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
 
 def values(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
     """Rewrite ``enum`` and ``const`` to enums of the types that may be sent."""
-    members = [node["const"]] if "const" in node else list(node["enum"])
     declared = node.get("type")
+    members = [node["const"]] if "const" in node else node["enum"]
+    if declared == "string" and len(members) <= _MOST_MEMBERS and _all_texts(walk, members):
+        wire, folded = carry(walk, node, at)
+        finished(walk, wire, folded)
+        return {"type": "string", "enum": list(members), **wire}, None
     if declared is not None:
         kinds = [declared] if isinstance(declared, str) else declared
         members = [m for m in members if _is_of(json_type(m), kinds)]
@@ -188,6 +170,17 @@ def values(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
         return {**said, **wire}, None
     finished(walk, wire, folded)
     return {**said, **wire}, None
+
+
+def _all_texts(walk: Walk, members: Any) -> bool:
+    """Tell whether an enum is one of texts that is sent as it is: the commonest kind."""
+    if any(member.__class__ is not str for member in members):
+        return False
+    limits = walk.profile.limits
+    if limits.enum_values is not None:
+        walk.enum_values += len(members)
+        walk.characters += sum(map(len, members))
+    return "string" in walk.profile.enum_types and len(members) > 0
 
 
 def _said(

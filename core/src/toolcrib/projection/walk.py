@@ -109,7 +109,7 @@ class Walk:
         self.nodes += 1
         if self.nodes > _MOST_NODES:
             raise Unfit("$ref", at, f"the schema unfolds to more than {_MOST_NODES} nodes")
-        if at.count("/") > _DEEPEST:
+        if len(at) > _DEEPEST and at.count("/") > _DEEPEST:
             raise Unfit("properties", at, "the schema is nested too deeply")
 
     def key(self, name: str) -> str:
@@ -344,6 +344,9 @@ class Walk:
 
     def _inverse(self, wire: dict[str, Any], step: Step) -> Inverse | None:
         inner = step["of"] if step is not None and "wrap" in step else step
+        if not self.steps and not self.choices:
+            # Without references and unions, every step that was made changes something.
+            return None if step is None else Inverse(step, {}, wire)
         identities = _identities({**self.steps, "#": inner})
         for choice, at in self.choices:
             pruned = prune(choice, identities)
