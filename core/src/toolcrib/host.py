@@ -31,8 +31,13 @@ T = TypeVar("T")
 class SystemClock:
     """The machine's clock."""
 
-    time = staticmethod(time.time)
-    monotonic = staticmethod(time.monotonic)
+    def time(self) -> float:
+        """Return seconds since the epoch."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Return seconds on a clock that never goes back."""
+        return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""

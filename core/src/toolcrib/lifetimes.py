@@ -75,7 +75,9 @@ class Lifetimes:
                     owner.ready.set_result(value)
                 await owner.stop.wait()
         except asyncio.CancelledError:
-            owner.ready.cancel()
+            if not owner.ready.done():
+                text = f"resource {resource.name!r}: the {self.scope} closed meanwhile"
+                owner.ready.set_exception(Unavailable(text))
             raise
         except Exception as error:  # noqa: BLE001 - pack code; reported, never swallowed
             text = f"resource {resource.name!r}: {type(error).__name__}: {error}"
@@ -113,6 +115,10 @@ class Lifetimes:
                 )
             owner.task.cancel()
             await asyncio.wait({owner.task}, timeout=self._close_timeout)
+        if not owner.ready.done():
+            # Its task was cancelled before its first step; somebody may wait for it.
+            text = f"resource {resource.name!r}: the {self.scope} closed before it was open"
+            owner.ready.set_exception(Unavailable(text))
 
 
 def guard_cycle(chain: tuple[Any, ...], resource: Any) -> None:

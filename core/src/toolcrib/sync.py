@@ -1,0 +1,240 @@
+"""The same toolbox with blocking methods, for code that has no event loop.
+
+One thread runs the loop; every method hands its work over and waits. So a
+``SyncToolbox`` may be used from any thread, and from several at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+
+from collections.abc import Coroutine, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import StageError
+from .toolbox import Toolbox
+
+
+if TYPE_CHECKING:
+    from .batch import Batch
+    from .catalog import Catalog
+    from .events import Event
+    from .outcome import Outcome
+    from .policy import Policy
+    from .question import Decision, Question
+    from .session import Approver, Session
+    from .view import Calls, View
+
+
+__all__ = ["SyncBatch", "SyncSession", "SyncToolbox"]
+
+T = TypeVar("T")
+
+
+class _Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="toolcrib", daemon=True
+        )
+        self._thread.start()
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        if threading.current_thread() is self._thread:
+            work.close()
+            text = "blocking methods cannot be called from a tool; use the async ones"
+            raise StageError(text)
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            # Also on KeyboardInterrupt: nobody is left to wait for the work.
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+
+class SyncToolbox:
+    """A :class:`toolcrib.Toolbox` with blocking methods."""
+
+    def __init__(self, policy: Policy | None = None, **parts: Any) -> None:
+        self._make = lambda: Toolbox(policy, **parts)
+        self._loop: _Loop | None = None
+        self._box: Toolbox | None = None
+
+    def __enter__(self) -> SyncToolbox:
+        if self._loop is not None:
+            text = "the toolbox is open already"
+            raise StageError(text)
+        self._loop = _Loop()
+        try:
+            self._box = self._loop.wait(self._opened())
+        except BaseException:
+            self._loop.close()
+            self._loop = None
+            raise
+        return self
+
+    async def _opened(self) -> Toolbox:
+        return await self._make().__aenter__()
+
+    def __exit__(self, *exc: object) -> None:
+        loop, box = self._loop, self._box
+        self._loop = self._box = None
+        if loop is not None:
+            try:
+                if box is not None:
+                    loop.wait(box.close())
+            finally:
+                loop.close()
+
+    @property
+    def box(self) -> Toolbox:
+        """The toolbox behind it."""
+        if self._box is None:
+            text = "the toolbox is not open: with Toolbox.sync(policy) as box"
+            raise StageError(text)
+        return self._box
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tools that policy lets through."""
+        return self.box.catalog
+
+    def session(self, conversation: str | None = None, **options: Any) -> SyncSession:
+        """Open a conversation; the arguments are those of ``Toolbox.session``."""
+        box = self.box
+        if self._loop is None:  # pragma: no cover - box was there
+            raise AssertionError
+        return SyncSession(self._loop, box, conversation, options)
+
+
+class SyncSession:
+    """A :class:`toolcrib.Session` with blocking methods."""
+
+    def __init__(
+        self, loop: _Loop, box: Toolbox, conversation: str | None, options: dict[str, Any]
+    ) -> None:
+        self._loop = loop
+        self._box = box
+        self._conversation = conversation
+        self._options = options
+        self._session: Session | None = None
+
+    def __enter__(self) -> SyncSession:
+        self._session = self._loop.wait(self._opened())
+        return self
+
+    async def _opened(self) -> Session:
+        return await self._box.session(self._conversation, **self._options).__aenter__()
+
+    def __exit__(self, *exc: object) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            self._loop.wait(session.close())
+
+    @property
+    def session(self) -> Session:
+        """The session behind it."""
+        if self._session is None:
+            text = "the session is not open: with box.session(…) as session"
+            raise StageError(text)
+        return self._session
+
+    def view(self, dialect: str = "openai", *, strict: bool | None = None) -> View:
+        """Project what this session may use, frozen for one request."""
+        return self._loop.wait(self.session.view(dialect, strict=strict))
+
+    def submit(self, calls: Calls) -> SyncBatch:
+        """Admit and judge every call of a reply; nothing runs."""
+        return SyncBatch(self._loop, self._loop.wait(self.session.submit(calls)))
+
+    def batch(self, batch_id: str) -> SyncBatch:
+        """Restore a batch with open questions, in any process."""
+        return SyncBatch(self._loop, self._loop.wait(self.session.batch(batch_id)))
+
+    def answer(
+        self, reply: Any, *, view: View | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        """Take a reply through all stages and return its results."""
+        return self._loop.wait(self.session.answer(reply, view=view, approver=approver))
+
+    def __getattr__(self, name: str) -> Any:
+        # Everything else of a session is plain reading.
+        return getattr(self.session, name)
+
+
+class SyncBatch:
+    """A :class:`toolcrib.Batch` with blocking methods."""
+
+    def __init__(self, loop: _Loop, batch: Batch) -> None:
+        self._loop = loop
+        self.batch = batch
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What a person has yet to decide."""
+        return self.batch.questions
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """One outcome for each call, in the model's order."""
+        return self.batch.outcomes
+
+    @property
+    def calls(self) -> Any:
+        """The calls, in the model's order."""
+        return self.batch.calls
+
+    @property
+    def id(self) -> str:
+        """The durable id."""
+        return self.batch.id
+
+    def decide(self, question_id: str, decision: Decision) -> Outcome | None:
+        """Answer one question."""
+        return self._loop.wait(self.batch.decide(question_id, decision))
+
+    def complete(self, *, keep_questions: bool = False) -> tuple[Outcome, ...]:
+        """Run what may run."""
+        return self._loop.wait(self.batch.complete(keep_questions=keep_questions))
+
+    @contextlib.contextmanager
+    def run(self, *, keep_questions: bool = False) -> Iterator[Iterator[Event]]:
+        """Run what may run; iterate over what happens meanwhile."""
+        events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        leave = asyncio.Event()
+
+        async def running() -> None:
+            try:
+                async with self.batch.run(keep_questions=keep_questions) as stream:
+                    drained = asyncio.ensure_future(_drain(stream, events))
+                    left = asyncio.ensure_future(leave.wait())
+                    await asyncio.wait({drained, left}, return_when=asyncio.FIRST_COMPLETED)
+                    drained.cancel()
+                    left.cancel()
+            finally:
+                events.put(None)
+
+        loop = self._loop
+        future = asyncio.run_coroutine_threadsafe(running(), loop._loop)  # noqa: SLF001
+        try:
+            yield iter(events.get, None)
+        finally:
+            loop._loop.call_soon_threadsafe(leave.set)  # noqa: SLF001
+            future.result()
+
+
+async def _drain(stream: Any, events: queue.SimpleQueue[Event | None]) -> None:
+    async for event in stream:
+        events.put(event)
