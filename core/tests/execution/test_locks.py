@@ -185,8 +185,7 @@ STEPS = st.lists(
 def overlap(one, other):
     return (
         one == other
-        or (one in {"path:", "net:"}
-        and other.startswith(one))
+        or (one in {"path:", "net:"} and other.startswith(one))
         or (other.startswith(one + "/"))
     )
 

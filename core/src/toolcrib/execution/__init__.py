@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .budget import bound, bound_all, shown_size
 from .cancellation import CancelToken, honour_cancellation
 from .locks import Locks, claims_of
 from .loop_guard import LoopGuard
@@ -19,7 +20,10 @@ __all__ = [
     "Scheduler",
     "Terms",
     "Threads",
+    "bound",
+    "bound_all",
     "claims_of",
     "execute",
     "honour_cancellation",
+    "shown_size",
 ]
