@@ -6,7 +6,10 @@ are settled here as well: everything that is dropped is named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+
+from collections import Counter
+from collections.abc import Callable, Mapping
 
 import attrs
 
@@ -41,9 +44,9 @@ def settle(
     for name in sorted(by_name):
         kept, refused = _one_copy(by_name[name], search, develop=develop)
         refusals += refused
-        spoken, refused = _spoken([item.claim for item in kept])
+        spoken, refused = _spoken(kept)
         refusals += refused
-        located += (item for item in kept if item.claim in spoken)
+        located += spoken
     located.sort(key=lambda item: (item.claim.pack_id, item.claim.distribution))
     return located, refusals
 
@@ -121,28 +124,50 @@ def _second(claim: Claim, copies: Mapping[str, Claim], kept: list[Located]) -> R
     return refuse("distribution.shadowed", claim.distribution, text, refused=claim.info)
 
 
-def _spoken(claims: list[Claim]) -> tuple[set[Claim], list[Refusal]]:
+def _spoken(items: list[Located]) -> tuple[list[Located], list[Refusal]]:
     """Drop repeated entries and other generations of one distribution, each named."""
-    spoken: dict[str, Claim] = {}
-    values: dict[str, Claim] = {}
+    spoken: dict[str, Located] = {}
+    by_value: dict[str, Claim] = {}
+    for item in sorted(items, key=_agreeing(items)):
+        claim = item.claim
+        new = claim.pack_id not in spoken and claim.entry_point not in by_value
+        if claim.generation == API and new:
+            spoken[claim.pack_id] = item
+            by_value[claim.entry_point] = claim
+    kept = {item.claim for item in spoken.values()}
     refusals: list[Refusal] = []
-    for claim in claims:
-        same = values.get(claim.entry_point)
-        if claim.generation == API and claim.pack_id not in spoken and same is None:
-            spoken[claim.pack_id] = values[claim.entry_point] = claim
-    for claim in claims:
-        same = values.get(claim.entry_point) or spoken.get(claim.pack_id)
-        if claim in spoken.values():
-            continue
-        if claim.generation == API or (same and same.entry_point == claim.entry_point):
-            refusals.append(_repeated(claim, same))
+    for claim in (item.claim for item in items if item.claim not in kept):
+        same = by_value.get(claim.entry_point)
+        if same is not None or claim.generation == API:
+            refusals.append(_repeated(claim, same or spoken[claim.pack_id].claim))
         elif claim.pack_id not in spoken:
             refusals.append(_unspoken(claim))
-    return set(spoken.values()), refusals
+    return list(spoken.values()), refusals
 
 
-def _repeated(claim: Claim, first: Claim | None) -> Refusal:
-    kept = f"{first.group} {first.pack_id} = {first.entry_point}" if first else "another"
+def _agreeing(items: list[Located]) -> Callable[[Located], tuple[bool, str]]:
+    """Order entries such that of two for one object the manifest's own comes first."""
+    twice = {v for v, n in Counter(i.claim.entry_point for i in items).items() if n > 1}
+
+    def key(item: Located) -> tuple[bool, str]:
+        claim = item.claim
+        agrees = claim.entry_point in twice and _manifest_pack(item) == claim.pack_id
+        return (not agrees, claim.pack_id)
+
+    return key
+
+
+def _manifest_pack(item: Located) -> str | None:
+    data = manifest_bytes(item.claim, item.location)
+    try:
+        pack = json.loads(data)["pack"] if isinstance(data, bytes) else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return pack if isinstance(pack, str) else None
+
+
+def _repeated(claim: Claim, first: Claim) -> Refusal:
+    kept = f"{first.group} {first.pack_id} = {first.entry_point}"
     text = (
         f"{claim} declares one pack twice: {claim.group} {claim.pack_id} = "
         f"{claim.entry_point} repeats {kept}, which is kept; its author should drop one"

@@ -91,9 +91,11 @@ def describe(claim: Claim, location: Location) -> PackManifest | Refusal:
     )
     if isinstance(plugin, Refusal):
         return plugin
+    package = claim.entry_point.partition(":")[0].partition(".")[0]
     try:
         described = authoring.describe(plugin, pack=claim.pack_id)
     except Exception as error:  # noqa: BLE001 - the pack's own code declares its tools
+        forget(package)
         return _unloadable(claim.pack_id, str(claim), say(error))
     if described.pack != claim.pack_id:
         why = f"its code says that it is pack {described.pack!r}"

@@ -10,8 +10,6 @@ import hashlib
 import json
 import os
 import re
-import urllib.parse
-import urllib.request
 
 from collections.abc import Iterator
 
@@ -37,12 +35,24 @@ def editable_project(claim: Claim) -> str | None:
         origin = json.loads(data) if data else {}
         if origin["dir_info"]["editable"] is not True:
             return None
-        url = urllib.parse.urlsplit(origin["url"])
+        return _folder_of(origin["url"])
     except (KeyError, TypeError, ValueError, OSError, RecursionError):
         return None
-    if url.scheme != "file":
+
+
+def _folder_of(url: str) -> str | None:
+    from urllib.parse import unquote, urlsplit  # noqa: PLC0415 - editable installs only
+
+    parts = urlsplit(url)
+    if parts.scheme != "file":
         return None
-    return os.path.realpath(urllib.request.url2pathname(url.path))
+    path = unquote(parts.path)
+    if os.name == "nt":
+        # It loads what talks HTTP, and elsewhere does no more than unquote.
+        from urllib.request import url2pathname  # noqa: PLC0415
+
+        path = url2pathname(parts.path)
+    return os.path.realpath(path)
 
 
 def locate(claim: Claim, search: SearchPath) -> Location | Refusal:
