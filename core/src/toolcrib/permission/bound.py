@@ -6,8 +6,9 @@ from enum import IntEnum
 
 import attrs
 
-from ..rules import CONDITIONS, Bound, Rule, Verdict, bind
-from ..vocabulary import Mode
+from toolcrib.rules import CONDITIONS, Bound, Rule, Verdict, bind
+from toolcrib.vocabulary import Mode
+
 from .parts import Part
 
 

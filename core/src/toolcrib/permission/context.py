@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import Any
 
 import attrs
 
-from ..resources import _paths
-from ..resources._folding import fold
-from ..vocabulary import Label, Mode
+from toolcrib.resources import _paths
+from toolcrib.resources._folding import fold
+from toolcrib.vocabulary import Label, Mode
+
+from .bound import Facts
 from .grants import GrantView
 from .ruleset import RuleSet
 
@@ -33,7 +33,7 @@ class Protected:
     def __init__(self, paths: Iterable[str | PurePath] = ()) -> None:
         found: dict[str, None] = {}
         for path in paths:
-            real, plain = _paths.resolve(os.path.abspath(_paths.text_of(path)))
+            real, plain = _paths.resolve(_paths.absolute(_paths.text_of(path)))
             found[fold(real)] = None
             if plain:
                 found[fold(plain)] = None
@@ -64,7 +64,7 @@ def _protected(value: Protected | Iterable[str | PurePath]) -> Protected:
 
 def _folder(value: str | PurePath) -> str:
     text = _paths.text_of(value)
-    return text if _paths.is_absolute(text) else _paths.resolve(os.path.abspath(text))[0]
+    return text if _paths.is_absolute(text) else _paths.resolve(_paths.absolute(text))[0]
 
 
 def _state(value: PackState | str | PurePath | None) -> PackState | None:
@@ -72,6 +72,10 @@ def _state(value: PackState | str | PurePath | None) -> PackState | None:
         return value
     folder = _folder(value)
     return lambda _pack: folder
+
+
+def _containment(value: Iterable[str | PurePath] | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(map(_folder, value))
 
 
 def _combinations(value: Iterable[Iterable[Label | str]]) -> tuple[frozenset[Label], ...]:
@@ -104,7 +108,7 @@ class AuthorityContext:
     pack_state: PackState | None = attrs.field(default=None, converter=_state)
     containment: tuple[str, ...] | None = attrs.field(
         default=None,
-        converter=attrs.converters.optional(lambda folders: tuple(map(_folder, folders))),
+        converter=_containment,
     )
     principal: str = ""
     conversation: str = ""
@@ -115,6 +119,16 @@ class AuthorityContext:
     )
     clock: Any = None
     policy_file: str | PurePath | None = None
+    facts: Facts = attrs.field(init=False, repr=False)
+    by_mode: str = attrs.field(init=False, repr=False)
+
+    @facts.default
+    def _facts(self) -> Facts:
+        return Facts(self.mode, self.agent, self.principal)
+
+    @by_mode.default
+    def _by_mode(self) -> str:
+        return f"mode {self.mode}"
 
     def now(self) -> float | None:
         """Return the time, or None without a clock: then what expires has expired."""
@@ -129,6 +143,10 @@ class AuthorityContext:
             return False
         folder = self.pack_state(pack)
         return folder is not None and _paths.is_inside(path, _paths.text_of(folder))
+
+    def contains(self, path: str) -> bool:
+        """Tell whether a path lies in the folders that the session is kept in."""
+        return any(_paths.is_inside(path, folder) for folder in self.containment or ())
 
     def is_inside(self, path: str) -> bool:
         """Tell whether a canonical path lies in the workspace."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..question import Grant
-from .bound import Facts
+from toolcrib.question import Grant
+
 from .grants import answered_by
 from .parts import Part
 
 
 if TYPE_CHECKING:
-    from ..call import AdmittedCall
+    from toolcrib.call import AdmittedCall
+
     from .context import AuthorityContext
 
 
@@ -23,7 +24,6 @@ def standing(
     admitted: AdmittedCall,
     answers: tuple[str, ...],
     context: AuthorityContext,
-    facts: Facts,
     parts: Sequence[Part],
     *,
     by_rule: bool,
@@ -39,26 +39,24 @@ def standing(
             return grant
     if not by_rule:
         return None
-    return _ruled(admitted, context, facts, parts, answers=answers)
+    return _ruled(admitted, context, parts, answers=answers)
 
 
 def covering(
     admitted: AdmittedCall,
     context: AuthorityContext,
-    facts: Facts,
     waiting: Sequence[Part],
 ) -> Grant | None:
     """Return one grant that covers parts; a call never uses up two."""
     exact = context.grants.exact(admitted, context)
     if exact:
         return exact[0]
-    return _ruled(admitted, context, facts, waiting, answers=())
+    return _ruled(admitted, context, waiting, answers=())
 
 
 def _ruled(
     admitted: AdmittedCall,
     context: AuthorityContext,
-    facts: Facts,
     parts: Sequence[Part],
     *,
     answers: tuple[str, ...],
@@ -66,7 +64,7 @@ def _ruled(
     """Return the oldest grant whose rule covers every part and that answered all asks."""
     common: dict[str, Grant] | None = None
     for part in parts:
-        found = {g.id: g for g in context.grants.ruled(admitted, context, part, facts)}
+        found = {g.id: g for g in context.grants.ruled(admitted, context, part)}
         common = found if common is None else {i: g for i, g in common.items() if i in found}
         if not common:
             return None

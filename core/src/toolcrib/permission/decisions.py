@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .. import canonical
-from ..call import AuthorizedCall
-from ..codes import refuse
-from ..outcome import Refusal
-from ..question import Allow, AllowRule, Decision, Deny, Grant, Question
-from ..vocabulary import Scope
+from toolcrib import canonical
+from toolcrib.call import AuthorizedCall
+from toolcrib.codes import refuse
+from toolcrib.outcome import Refusal
+from toolcrib.question import Allow, AllowRule, Decision, Deny, Grant, Question
+from toolcrib.vocabulary import Scope
+
 from . import refusals
-from .bound import Facts
 from .grants import forced
 from .parts import Part, Parts, parts_of
 from .stage import Asked, authorize
 
 
 if TYPE_CHECKING:
-    from ..call import AdmittedCall
-    from ..rules import Rule
-    from ..signature import Signature
+    from toolcrib.call import AdmittedCall
+    from toolcrib.rules import Rule
+    from toolcrib.signature import Signature
+
     from .context import AuthorityContext
 
 
@@ -65,12 +66,11 @@ def covers_call(
     if not isinstance(parts, Parts) or not rule.names_tool(admitted.tool.id):
         return False
     bound = context.rules.bind(rule).for_source(admitted.tool.source)
-    facts = Facts(context.mode, context.agent, context.principal)
     looked_at: Sequence[Part] = parts.all or [Part(None)]
-    return bound is not None and all(bound.covers(part, facts) for part in looked_at)
+    return bound is not None and all(bound.covers(part, context.facts) for part in looked_at)
 
 
-def apply_decision(  # noqa: PLR0913 - all that an answer is bound to
+def apply_decision(
     question: Question,
     decision: Decision,
     *,
@@ -132,15 +132,20 @@ def decide(
         The call that may run, and the grant that lasts beyond it, if one was given.
         Rules, mode and containment of now still decide first.
     """
-    lasting: Grant | Refusal | None = None
+    lasting: Grant | None = None
     if not isinstance(decision, Deny):
-        lasting = _lasting(question, decision, admitted, signature, context)
-        if isinstance(lasting, Refusal):
-            return lasting
+        given = _lasting(question, decision, admitted, signature, context)
+        if isinstance(given, Refusal):
+            return given
+        lasting = given
     verdict = authorize(admitted, signature, context, answer=decision)
-    if isinstance(verdict, Asked):  # pragma: no cover - an answered call is not asked
-        raise AssertionError
-    return verdict if isinstance(verdict, Refusal) else (verdict, lasting)
+    return (verdict, lasting) if isinstance(verdict, AuthorizedCall) else _never(verdict)
+
+
+def _never(verdict: Asked | Refusal) -> Refusal:
+    if isinstance(verdict, Refusal):
+        return verdict
+    raise AssertionError(verdict)  # an answered call is not asked again
 
 
 def _lasting(
@@ -170,7 +175,7 @@ def _lasting(
     return attrs.evolve(grant, arguments_digest=None, rule=rule.text)
 
 
-def _grant(  # noqa: PLR0913 - the fields of a grant
+def _grant(
     question: Question,
     decision: Allow | AllowRule,
     admitted: AdmittedCall,

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .. import rules
-from ..errors import RuleSyntaxError
-from ..question import Grant
-from ..rules import Rule, Verdict
-from ..vocabulary import Scope
-from .bound import BoundRule, Facts
+from toolcrib import rules
+from toolcrib.errors import RuleSyntaxError
+from toolcrib.question import Grant
+from toolcrib.rules import Rule, Verdict
+from toolcrib.vocabulary import Scope
+
+from .bound import BoundRule
 from .index import RuleIndex
 
 
 if TYPE_CHECKING:
-    from ..call import AdmittedCall
+    from toolcrib.call import AdmittedCall
+
     from .context import AuthorityContext
     from .parts import Part
 
@@ -79,11 +81,11 @@ class GrantView:
         return [g for g in grants if is_live(g, admitted, context)]
 
     def ruled(
-        self, admitted: AdmittedCall, context: AuthorityContext, part: Part, facts: Facts
+        self, admitted: AdmittedCall, context: AuthorityContext, part: Part
     ) -> Iterator[Grant]:
         """Give live grants whose rule covers a part of a call."""
         index = self._index(admitted.tool.id, context)
-        for bound in index.covers(part, facts) if index is not None else ():
+        for bound in index.covers(part, context.facts) if index is not None else ():
             grant = self._grants[bound.owner or ""]
             if is_live(grant, admitted, context):
                 yield grant

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..resources import _commands
-from ..rules import Bound
+from toolcrib.resources import _commands
+from toolcrib.rules import Bound, Token
+
 from .bound import BoundRule, Facts, Strike
 from .parts import Part
 
@@ -116,7 +117,7 @@ def _keys_of(bound: Bound) -> list[str]:
     return [_key(bound, tokens) for tokens in bound.alternatives]
 
 
-def _key(bound: Bound, tokens: tuple[object, ...]) -> str:
+def _key(bound: Bound, tokens: tuple[Token, ...]) -> str:
     if bound.type == "url":
         tokens = bound.host_tokens(tokens)
     leading = 0

@@ -12,28 +12,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..outcome import Refusal
-from ..question import Deny, Grant
-from ..vocabulary import Effect
+from toolcrib.outcome import Refusal
+from toolcrib.question import Deny, Grant
+from toolcrib.vocabulary import Access, Effect, Mode
+
 from . import modes, refusals
-from .bound import BoundRule, Facts, Strike
+from .bound import BoundRule, Strike
 from .covering import covering, standing
 from .grants import lapse
 from .parts import Part, Parts, parts_of
 
 
 if TYPE_CHECKING:
-    from ..call import AdmittedCall
-    from ..question import Decision
-    from ..signature import Signature
+    from toolcrib.call import AdmittedCall
+    from toolcrib.question import Decision
+    from toolcrib.signature import Signature
+
     from .context import AuthorityContext
-    from .ruleset import ToolRules
 
 
 __all__ = ["Judgement", "judge"]
+
+_FS_READ, _READ, _PLAN = Effect.FS_READ, Access.READ, Mode.PLAN
 
 
 class Judgement:
@@ -84,6 +86,25 @@ class Judgement:
         return tuple(dict.fromkeys([*texts, *(text for text, _ in self.doubts)]))
 
 
+class _Case:
+    """One call, and what it is judged by."""
+
+    __slots__ = ("admitted", "answer", "context", "facts", "known", "parts")
+
+    def __init__(
+        self,
+        admitted: AdmittedCall,
+        context: AuthorityContext,
+        answer: Decision | Grant | None,
+    ) -> None:
+        self.admitted = admitted
+        self.context = context
+        self.answer = answer
+        self.known = context.rules.for_tool(admitted.tool)
+        self.facts = context.facts
+        self.parts: list[Part] = []
+
+
 def judge(
     admitted: AdmittedCall,
     signature: Signature | None,
@@ -92,67 +113,57 @@ def judge(
 ) -> Judgement:
     """Judge one call; see the module's text for the order."""
     judgement = Judgement()
-    tool = admitted.tool
-    known = context.rules.for_tool(tool)
-    arguments: Mapping[str, Any] | None = admitted.arguments if known.places else None
-    parts = parts_of(tool, signature, arguments, known.places, context)
+    case = _Case(admitted, context, answer)
+    known = case.known
+    arguments = admitted.arguments if known.places else None
+    parts = parts_of(admitted.tool, signature, arguments, known.places, context)
     if isinstance(parts, Refusal):
         judgement.refusal = parts
         return judgement
     judgement.parts = parts
     # A tool without effects has no parts; rules without fields still speak of it.
-    looked_at = parts.all or [Part(None)]
-    facts = Facts(context.mode, context.agent, context.principal)
-    judgement.refusal = _limits(admitted, looked_at, judgement, context) or (
-        None if known.deny.empty else _denied(admitted, looked_at, judgement, known, facts)
-    )
+    case.parts = parts.all or [Part(None)]
+    if context.containment is not None or context.protected.paths:
+        judgement.refusal = _limits(case, judgement)
+    if judgement.refusal is None and not known.deny.empty:
+        judgement.refusal = _denied(case, judgement)
     if judgement.refusal is None:
-        judgement.refusal = _ceilings(admitted, looked_at, context, answer)
+        judgement.refusal = _ceilings(case)
     if judgement.refusal is not None:
         return judgement
     if not known.ask.empty:
-        _collect_asks(looked_at, judgement, known, facts)
-    _decide(admitted, judgement, known, context, facts, answer)
+        for part in case.parts:
+            judgement.asks += [(b, part) for _, b in known.ask.strikes(part, case.facts)]
+    _decide(case, judgement)
     return judgement
 
 
-def _limits(
-    admitted: AdmittedCall, parts: list[Part], judgement: Judgement, context: AuthorityContext
-) -> Refusal | None:
+def _limits(case: _Case, judgement: Judgement) -> Refusal | None:
     """Look at containment and at what is toolcrib's own."""
-    for part in parts:
+    context = case.context
+    for part in case.parts:
         if part.type != "path" or part.value is None:
             continue
-        if context.containment is not None and not (
-            part.own
-            or any(map(part.value.startswith, _folders(context)))
-            or part.value in context.containment
+        if (
+            context.containment is not None
+            and not part.own
+            and not context.contains(part.value)
         ):
-            return refusals.outside(admitted, part, context)
+            return refusals.outside(case.admitted, part, context)
         # An effect that is not a read changes what it names.
-        if part.effect is Effect.FS_READ or (part.effect is None and part.access == "read"):
+        if part.effect is _FS_READ or (part.effect is None and part.access is _READ):
             continue
         if context.protected.holds(part.value, part.spelling):
-            return refusals.protected(admitted, part)
+            return refusals.protected(case.admitted, part)
         if context.protected.lies_in(part.value, part.spelling):
             judgement.doubts.append((f"{part.value} holds files of toolcrib's own", part))
     return None
 
 
-def _folders(context: AuthorityContext) -> list[str]:
-    return [folder.rstrip("/") + "/" for folder in context.containment or ()]
-
-
-def _denied(
-    admitted: AdmittedCall,
-    parts: list[Part],
-    judgement: Judgement,
-    known: ToolRules,
-    facts: Facts,
-) -> Refusal | None:
+def _denied(case: _Case, judgement: Judgement) -> Refusal | None:
     found: list[tuple[BoundRule, Part]] = []
-    for part in parts:
-        strike, bound = known.deny.strike(part, facts)
+    for part in case.parts:
+        strike, bound = case.known.deny.strike(part, case.facts)
         if bound is None:
             continue
         if strike is Strike.YES:
@@ -162,110 +173,82 @@ def _denied(
     if not found:
         return None
     bound, part = min(found, key=lambda pair: pair[0].order)
-    return refusals.denied(admitted, bound.rule, part)
+    return refusals.denied(case.admitted, bound.rule, part)
 
 
-def _ceilings(
-    admitted: AdmittedCall,
-    parts: list[Part],
-    context: AuthorityContext,
-    answer: Decision | Grant | None,
-) -> Refusal | None:
-    tool = admitted.tool
+def _ceilings(case: _Case) -> Refusal | None:
+    context, tool = case.context, case.admitted.tool
     for combination in context.forbid_labels:
         if combination & tool.labels and combination <= context.labels_seen | tool.labels:
-            return refusals.labels(admitted, combination, context)
-    for part in parts:
-        if not modes.permits(part, context):
-            return refusals.mode(admitted, part, context)
-    if isinstance(answer, Deny):
-        return refusals.person(admitted, answer)
+            return refusals.labels(case.admitted, combination, context)
+    if context.mode is _PLAN:
+        for part in case.parts:
+            if not modes.permits(part, context):
+                return refusals.mode(case.admitted, part, context)
+    if isinstance(case.answer, Deny):
+        return refusals.person(case.admitted, case.answer)
     return None
 
 
-def _collect_asks(
-    parts: list[Part], judgement: Judgement, known: ToolRules, facts: Facts
-) -> None:
-    for part in parts:
-        judgement.asks += [(bound, part) for _, bound in known.ask.strikes(part, facts)]
-
-
-def _decide(  # noqa: PLR0913 - the whole of what decides
-    admitted: AdmittedCall,
-    judgement: Judgement,
-    known: ToolRules,
-    context: AuthorityContext,
-    facts: Facts,
-    answer: Decision | Grant | None,
-) -> None:
-    parts = judgement.parts.all if judgement.parts is not None else []
-    if answer is not None:
-        _answered(admitted, judgement, context, answer)
+def _decide(case: _Case, judgement: Judgement) -> None:
+    if case.answer is not None:
+        _answered(case, judgement, case.answer)
         return
     if judgement.asks or judgement.doubts:
         grant = standing(
-            admitted,
+            case.admitted,
             judgement.answers,
-            context,
-            facts,
-            parts or [Part(None)],
+            case.context,
+            case.parts,
             by_rule=not judgement.doubts,
         )
         if grant is None:
-            _cover(admitted, judgement, known, context, facts, parts)
+            _cover(case, judgement)
             judgement.grant_id = None
             return
         judgement.grant_id = grant.id
         judgement.decided_by = (f"grant {grant.id}",)
-        judgement.covered = [(part, f"grant {grant.id}") for part in parts]
+        judgement.covered = [(part, f"grant {grant.id}") for part in case.parts]
         return
-    _cover(admitted, judgement, known, context, facts, parts)
+    _cover(case, judgement)
     if not judgement.open:
-        by = dict.fromkeys(by for _, by in judgement.covered)
-        judgement.decided_by = tuple(by) or ("no effects",)
+        judgement.decided_by = tuple(dict.fromkeys([by for _, by in judgement.covered]))
 
 
-def _answered(
-    admitted: AdmittedCall,
-    judgement: Judgement,
-    context: AuthorityContext,
-    answer: Decision | Grant,
-) -> None:
+def _answered(case: _Case, judgement: Judgement, answer: Decision | Grant) -> None:
     """Let the call run on a person's answer to this very call."""
-    by = f"person {answer.approver if isinstance(answer, Grant) else answer.by}"
     if isinstance(answer, Grant):
-        why = lapse(answer, admitted, context)
+        by = f"person {answer.approver}"
+        why = lapse(answer, case.admitted, case.context)
         if why is None and answer.arguments_digest is None:
             why = "it does not name this very call"
         if why is not None:
-            judgement.refusal = refusals.lapsed(admitted, answer, why)
+            judgement.refusal = refusals.lapsed(case.admitted, answer, why)
             return
         judgement.grant_id = answer.id
+    else:
+        by = f"person {answer.by}"
     judgement.decided_by = (by,)
-    judgement.covered = [(p, by) for p in (judgement.parts.all if judgement.parts else ())]
+    judgement.covered = [(part, by) for part in case.parts]
 
 
-def _cover(  # noqa: PLR0913 - as above
-    admitted: AdmittedCall,
-    judgement: Judgement,
-    known: ToolRules,
-    context: AuthorityContext,
-    facts: Facts,
-    parts: list[Part],
-) -> None:
+def _cover(case: _Case, judgement: Judgement) -> None:
     """Find what lets each part run: a rule, a grant, the mode."""
+    allow, context = case.known.allow, case.context
     vague = judgement.parts is not None and judgement.parts.vague
     waiting: list[Part] = []
-    for part in parts:
-        bound = None if known.allow.empty else known.allow.cover(part, facts)
+    for part in case.parts:
+        bound = None if allow.empty else allow.cover(part, case.facts)
         if bound is not None:
             judgement.covered.append((part, bound.rule.name))
+        elif part.effect is None and part.type is None:
+            judgement.covered.append((part, "no effects"))
         elif not vague and modes.runs(part, context):
-            judgement.covered.append((part, f"mode {context.mode}"))
+            judgement.covered.append((part, context.by_mode))
         else:
             waiting.append(part)
     if waiting and context.grants:
-        grant = covering(admitted, context, facts, waiting)
+        grant = covering(case.admitted, context, waiting)
         if grant is not None:
             judgement.grant_id = grant.id
             judgement.covered += [(part, f"grant {grant.id}") for part in waiting]

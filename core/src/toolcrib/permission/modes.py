@@ -15,7 +15,8 @@ whatever rule, grant or person says; what it does not run is asked.
 
 from __future__ import annotations
 
-from ..vocabulary import Access, Effect, Mode
+from toolcrib.vocabulary import Access, Effect, Mode
+
 from .context import AuthorityContext
 from .parts import Part
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import resources, rules
-from ..codes import refuse
-from ..outcome import Refusal
-from ..resources import _paths
-from ..signature import Resource, Signature
-from ..vocabulary import Access, Effect
-from .typed import Place, values_at
+from toolcrib import resources, rules
+from toolcrib.codes import refuse
+from toolcrib.outcome import Refusal
+from toolcrib.resources import _paths
+from toolcrib.signature import Resource, Signature
+from toolcrib.vocabulary import Access, Effect
+
+from .typed import Place, core_resources
 
 
 if TYPE_CHECKING:
-    from ..tool import Tool
+    from toolcrib.tool import Tool
+
     from .context import AuthorityContext
 
 
-__all__ = ["Part", "Parts", "core_resources", "parts_of"]
+__all__ = ["Part", "Parts", "parts_of", "types_of"]
 
 _READ, _WRITE = Access.READ, Access.WRITE
 _NET = ("url", "host")
 _STATE = ("state", "table")
+_HOST_STATE = Effect.HOST_STATE
 
 # The resource types that an effect without a resource may mean.
 _TYPES: dict[Effect, tuple[str, ...]] = {
@@ -45,14 +48,19 @@ _ACCESS = {
 }
 # The effects that a resource gives a place to.
 _EFFECTS: dict[tuple[str, Access], tuple[Effect, ...]] = {
-    (type, access): tuple(
+    (kind, access): tuple(
         effect
         for effect, types in _TYPES.items()
-        if type in types and _ACCESS.get(effect, access) is access
+        if kind in types and _ACCESS.get(effect, access) is access
     )
-    for type in ("path", "url", "host", "command", "table", "state")
+    for kind in ("path", "url", "host", "command", "table", "state")
     for access in Access
 }
+
+
+def types_of(effect: Effect) -> tuple[str, ...]:
+    """Return the resource types that an effect without a resource may mean."""
+    return _TYPES[effect]
 
 
 class Part:
@@ -63,7 +71,7 @@ class Part:
 
     __slots__ = ("_narrow", "_wide", "access", "effect", "own", "spelling", "type", "value")
 
-    def __init__(  # noqa: PLR0913 - the row of a table
+    def __init__(
         self,
         effect: Effect | None,
         type: str | None = None,  # noqa: A002 - the resource's word
@@ -139,54 +147,6 @@ class Parts:
         self.vague = vague
 
 
-def core_resources(
-    tool: Tool,
-    arguments: Mapping[str, Any],
-    places: tuple[Place, ...],
-    folder: str,
-) -> list[Resource]:
-    """Return what the ``Path``- and ``Url``-typed parameters of a call name.
-
-    Written where the tool declares that it writes, read otherwise. A value that has no
-    canonical form stands for *any* resource of its type.
-    """
-    found: list[Resource] = []
-    for kind, text in values_at(places, arguments):
-        if kind == "path":
-            access = _WRITE if Effect.FS_WRITE in tool.effects else _READ
-            found.extend(_path_resources(text, access, folder))
-            continue
-        access = _WRITE if Effect.NET_WRITE in tool.effects else _READ
-        try:
-            found.append(Resource("url", resources.Url(text).value, access))
-        except ValueError:
-            found.append(Resource("url", "", access))
-            if text.strip()[:5].lower() == "file:":
-                found.extend(_path_resources(_file_path(text), _READ, folder))
-    return found
-
-
-def _path_resources(text: str, access: Access, folder: str) -> list[Resource]:
-    try:
-        readings = [_paths.text_of(text)]
-        if readings[0] == "~" or readings[0].startswith("~/"):
-            # The tool may or may not expand it; both readings are judged.
-            readings.append(_paths.home() + readings[0][1:])
-        anchored = [_paths.anchor(reading, folder) for reading in readings]
-    except ValueError:
-        return [Resource("path", "", access)]
-    return [Resource("path", real, access, spelling) for real, spelling in anchored]
-
-
-def _file_path(text: str) -> str:
-    from urllib.parse import unquote  # noqa: PLC0415 - only file addresses need it
-
-    rest = text.strip()[5:].partition("#")[0].partition("?")[0]
-    if rest.startswith("//"):
-        rest = "/" + rest[2:].partition("/")[2]
-    return unquote(rest)
-
-
 def parts_of(
     tool: Tool,
     signature: Signature | None,
@@ -195,66 +155,72 @@ def parts_of(
     context: AuthorityContext,
 ) -> Parts | Refusal:
     """Take a call apart, or refuse one that touches more than its tool declares."""
-    given = signature if isinstance(signature, Signature) else None
-    vague = not given and bool(tool.effects)
-    if given is None or not given:
-        given = Signature(effects=tool.effects)
-    stated, moved = _anchored(given.resources, context, tool.pack)
-    excess = given.effects - tool.effects
-    if excess and not _is_own_state(excess, stated, tool, context):
-        return _wider(tool, excess)
-    effects = given.effects & tool.effects
-    if excess:
-        effects, moved = effects | {Effect.HOST_STATE}, True
+    vague = False
+    if not isinstance(signature, Signature) or not signature:
+        signature = Signature.of(tool.effects, ())
+        vague = bool(tool.effects)
+    stated, moved = _anchored(signature.resources, context)
+    effects = signature.effects
+    if not effects <= tool.effects:
+        excess = effects - tool.effects
+        if not _is_own_state(excess, stated, tool, context):
+            return _wider(tool, excess)
+        effects, moved = effects & tool.effects | {_HOST_STATE}, True
     found = [] if vague else _stated_parts(effects, stated, tool, context)
-    for effect in sorted(effects):
-        if not any(part.effect is effect for part in found):
-            found.append(Part(effect, access=_ACCESS.get(effect)))
+    placed = {part.effect for part in found}
+    anywhere = [effect for effect in effects if effect not in placed]
+    if anywhere:
+        found += [Part(effect, access=_ACCESS.get(effect)) for effect in sorted(anywhere)]
     if places and arguments is not None:
         known = {(r.type, r.value) for r in stated}
-        added = [
-            resource
-            for resource in core_resources(tool, arguments, places, context.folder)
-            if (resource.type, resource.value) not in known
-        ]
-        found += [_core_part(resource, tool, context) for resource in added]
-        stated, moved = [*stated, *added], moved or bool(added)
+        for resource in core_resources(tool, arguments, places, context.folder):
+            if (resource.type, resource.value) in known:
+                continue
+            part = _core_part(resource, tool, context)
+            found.append(part)
+            # Beside an effect on *any* resource, naming one would narrow the signature.
+            if part.effect not in anywhere:
+                stated, moved = [*stated, resource], True
+                effects |= {part.effect} if part.effect else frozenset()
     if moved:
-        given = Signature.of(effects, stated)
-    return Parts(found, given, vague=vague)
+        signature = Signature.of(effects, stated)
+    return Parts(found, signature, vague=vague)
 
 
 def _anchored(
-    stated: tuple[Resource, ...], context: AuthorityContext, pack: str
-) -> tuple[list[Resource], bool]:
+    stated: tuple[Resource, ...], context: AuthorityContext
+) -> tuple[Sequence[Resource], bool]:
     """Resolve paths that are relative or not in canonical form."""
-    found: list[Resource] = []
-    moved = False
     for resource in stated:
-        if resource.type != "path" or not resource.value or _is_canonical(resource.value):
-            found.append(resource)
-            continue
-        moved = True
-        try:
-            real, spelling = _paths.anchor(resource.value, context.folder)
-        except ValueError:
-            real, spelling = "", ""
-        found.append(Resource("path", real, resource.access, spelling or resource.spelling))
-    return found, moved
+        if resource.type == "path" and not _is_canonical(resource.value):
+            return [_resolved(other, context) for other in stated], True
+    return stated, False
+
+
+def _resolved(resource: Resource, context: AuthorityContext) -> Resource:
+    if resource.type != "path" or _is_canonical(resource.value):
+        return resource
+    try:
+        real, spelling = _paths.anchor(resource.value, context.folder)
+    except ValueError:
+        real, spelling = "", ""
+    return Resource("path", real, resource.access, spelling or resource.spelling)
 
 
 def _is_canonical(path: str) -> bool:
-    return _paths.is_absolute(path) and not (
-        "//" in path
-        or "/." in path
-        and ("/./" in path or "/../" in path)
-        or path.endswith(("/..", "/."))
-        or (path.endswith("/") and len(path) > 3)
-    )
+    """Tell whether a path can be used as it is; an empty one means *any*."""
+    if path.startswith("/") and "/." not in path and "//" not in path and path[-1] != "/":
+        return True
+    if path in {"", "/"}:
+        return True
+    if not _paths.is_absolute(path) or "//" in path:
+        return False
+    parts = path.split("/")[1:]
+    return not ({".", "..", ""} & set(parts)) or (parts == [""] and len(path) == 3)
 
 
 def _is_own_state(
-    excess: frozenset[Effect], stated: list[Resource], tool: Tool, context: AuthorityContext
+    excess: frozenset[Effect], stated: Sequence[Resource], tool: Tool, context: AuthorityContext
 ) -> bool:
     """Tell whether what is not declared only touches files of the pack's own state."""
     if Effect.HOST_STATE not in tool.effects or excess - {Effect.FS_READ, Effect.FS_WRITE}:
@@ -265,19 +231,27 @@ def _is_own_state(
 
 
 def _stated_parts(
-    effects: frozenset[Effect], stated: list[Resource], tool: Tool, context: AuthorityContext
+    effects: frozenset[Effect],
+    stated: Sequence[Resource],
+    tool: Tool,
+    context: AuthorityContext,
 ) -> list[Part]:
     found: list[Part] = []
     for resource in stated:
         kind, value, access = resource.type, resource.value or None, resource.access
-        own = kind == "state" or (kind == "path" and context.is_own(tool.pack, resource.value))
-        matching = [e for e in _EFFECTS.get((kind, access), ()) if e in effects]
-        if own and not matching and Effect.HOST_STATE in effects:
-            matching = [Effect.HOST_STATE]
-        found += [
-            Part(effect, kind, value, access, resource.spelling, own=own)
-            for effect in matching or (None,)
-        ]
+        own = kind == "state" or (
+            kind == "path"
+            and context.pack_state is not None
+            and context.is_own(tool.pack, resource.value)
+        )
+        placed = False
+        for effect in _EFFECTS.get((kind, access), ()):
+            if effect in effects:
+                placed = True
+                found.append(Part(effect, kind, value, access, resource.spelling, own=own))
+        if not placed:
+            effect_of = _HOST_STATE if own and _HOST_STATE in effects else None
+            found.append(Part(effect_of, kind, value, access, resource.spelling, own=own))
     return found
 
 

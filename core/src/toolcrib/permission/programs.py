@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from ..resources import _commands
-from ..rules import Pattern
+from toolcrib.resources import _commands
+from toolcrib.rules import Pattern
 
 
 __all__ = ["runs_others"]
 
-_INTERPRETERS = frozenset(
-    "ash awk bash bun bunx cmd csh dash deno eval fish gawk groovy irb java julia ksh lua "
-    "make mawk nawk node npm npx nu osascript perl php pip pipx pnpm pnpx powershell pwsh "
-    "python python2 python3 r rscript ruby sh source ssh tclsh tsx uv uvx yarn zsh".split()
-)
-_WITH_WORDS = frozenset(
-    "busybox chroot command doas env exec find flock git ionice nice nohup parallel sed "
-    "setsid stdbuf sudo tar time timeout toybox vi vim watch xargs".split()
-)
+_INTERPRETERS = frozenset({
+    "ash", "awk", "bash", "bun", "bunx", "cmd", "csh", "dash", "deno", "eval", "fish",
+    "gawk", "groovy", "irb", "java", "julia", "ksh", "lua", "make", "mawk", "nawk", "node",
+    "npm", "npx", "nu", "osascript", "perl", "php", "pip", "pipx", "pnpm", "pnpx",
+    "powershell", "pwsh", "python", "python2", "python3", "r", "rscript", "ruby", "sh",
+    "source", "ssh", "tclsh", "tsx", "uv", "uvx", "yarn", "zsh",
+})  # fmt: skip
+_WITH_WORDS = frozenset({
+    "busybox", "chroot", "command", "doas", "env", "exec", "find", "flock", "git", "ionice",
+    "nice", "nohup", "parallel", "sed", "setsid", "stdbuf", "sudo", "tar", "time",
+    "timeout", "toybox", "vi", "vim", "watch", "xargs",
+})  # fmt: skip
 
 
 def runs_others(pattern: Pattern) -> bool:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..codes import refuse
-from ..vocabulary import Mode
+from toolcrib.codes import refuse
+from toolcrib.vocabulary import Mode
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..call import AdmittedCall
-    from ..outcome import Refusal
-    from ..question import Deny, Grant
-    from ..rules import Rule
-    from ..vocabulary import Label
+    from toolcrib.call import AdmittedCall
+    from toolcrib.outcome import Refusal
+    from toolcrib.question import Deny, Grant
+    from toolcrib.rules import Rule
+    from toolcrib.vocabulary import Label
+
     from .context import AuthorityContext
     from .parts import Part
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from ..outcome import Json, Link, Outcome, Text
-from ..vocabulary import Status
+from toolcrib.outcome import Json, Link, Outcome, Text
+from toolcrib.vocabulary import Status
 
 
 __all__ = ["REDACTED", "Review", "reviewed"]

@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from .. import rules
-from ..resources import _paths
-from ..rules import Rule, Verdict
+from toolcrib import rules
+from toolcrib.resources import _paths
+from toolcrib.rules import Rule, Verdict
+
 from .bound import BoundRule
 from .index import RuleIndex
 from .typed import Place, places_of
 
 
 if TYPE_CHECKING:
-    from ..tool import Tool
+    from toolcrib.tool import Tool
 
 
 __all__ = ["RuleSet", "ToolRules"]

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from ..call import AdmittedCall, AuthorizedCall, _authorized
-from ..errors import StageError
-from ..outcome import Refusal
-from ..signature import Resource, Signature
+from toolcrib.call import AdmittedCall, AuthorizedCall, _authorized
+from toolcrib.errors import StageError
+from toolcrib.outcome import Refusal
+from toolcrib.signature import Resource, Signature
+
 from .context import AuthorityContext
 from .judgement import Judgement, judge
 from .parts import Part
 
 
 if TYPE_CHECKING:
-    from ..question import Decision, Grant
+    from toolcrib.question import Decision, Grant
 
 
 __all__ = ["Asked", "authorize"]

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .. import rules
-from ..errors import RuleSyntaxError
-from ..resources import host_of
-from ..rules import Rule, Verdict
+from toolcrib import rules
+from toolcrib.errors import RuleSyntaxError
+from toolcrib.resources import host_of
+from toolcrib.rules import Rule, Verdict
+
 from .decisions import covers_call
 from .grants import forced
+from .lint import is_within
 from .programs import runs_others
 
 
 if TYPE_CHECKING:
-    from ..call import AdmittedCall
-    from ..signature import Resource, Signature
+    from toolcrib.call import AdmittedCall
+    from toolcrib.signature import Resource, Signature
+
     from .context import AuthorityContext
 
 
@@ -38,7 +41,9 @@ def offer(
     Args:
         generalized: What the tool's ``generalize`` returned: a rule, its text, or its
             fields in parentheses. It is made an *allow* of this tool alone.
-        admitted, signature, context: The call that it must cover.
+        admitted: The call that it must cover.
+        signature: What the call touches.
+        context: What the call is judged by.
     """
     text = generalized.text if isinstance(generalized, Rule) else generalized
     if not isinstance(text, str):
@@ -66,8 +71,9 @@ class Use:
 
 @attrs.frozen(kw_only=True)
 class Suggestion:
-    """Narrower rules for one rule: together they allow all that was used, and no more
-    than the rule did.
+    """Narrower rules for one rule.
+
+    Together they allow all that was used, and no more than the rule did.
 
     Attributes:
         replaces: The rule.
@@ -122,7 +128,7 @@ def _narrower(rule: Rule, used: Sequence[Use], workspace: str) -> tuple[Rule, ..
         if any(use.tool_id == tool_id and not use.resources for use in used):
             # One call said nothing of what it touched: only the whole tool covers it.
             patterns = []
-        new = _with(rule, tool_id, patterns)
+        new = _with(rule, tool_id, patterns, workspace)
         if new is None:
             return None
         found.append(new)
@@ -144,7 +150,7 @@ def _common(touched: Iterable[Resource], workspace: str) -> list[tuple[str, str]
         elif kind == "url":
             found += [("host", host) for host in sorted({host_of(v) for v in values})]
         elif kind == "command":
-            found += [("command", _command(value)) for value in values]
+            found += [("command", rules.exact("command", value)) for value in values]
         else:
             found += [(kind, rules.escape(value)) for value in values]
     return found
@@ -171,12 +177,9 @@ def _shown(path: str, workspace: str) -> str:
     return rules.escape(text)
 
 
-def _command(value: str) -> str:
-    words = [rules.escape(word).replace("'", "\\'") for word in rules.narrow("command", value)]
-    return " ".join(f"'{word}'" if " " in word or not word else word for word in words)
-
-
-def _with(rule: Rule, tool_id: str, patterns: Sequence[tuple[str, str]]) -> Rule | None:
+def _with(
+    rule: Rule, tool_id: str, patterns: Sequence[tuple[str, str]], workspace: str
+) -> Rule | None:
     """Return a rule for one tool that is surely within another, or None."""
     kept = [str(f) for f in rule.fields if f.name not in {name for name, _ in patterns}]
     kept += [str(f) for f in rule.fields if f.negated and str(f) not in kept]
@@ -186,6 +189,4 @@ def _with(rule: Rule, tool_id: str, patterns: Sequence[tuple[str, str]]) -> Rule
         new = rules.parse(f"allow {rules.quote(rules.escape(tool_id))}{body}")
     except RuleSyntaxError:
         return None
-    from .lint import is_within  # noqa: PLC0415 - lint looks at suggestions as well
-
-    return new if is_within(new, rule) else None
+    return new if is_within(new, rule, workspace) else None

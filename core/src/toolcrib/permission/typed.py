@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from toolcrib import resources
+from toolcrib.resources import _paths
+from toolcrib.signature import Resource
+from toolcrib.vocabulary import Access, Effect
 
-__all__ = ["Place", "places_of", "values_at"]
+
+if TYPE_CHECKING:
+    from toolcrib.tool import Tool
+
+
+__all__ = ["Place", "core_resources", "places_of", "values_at"]
 
 _KINDS = {"path": "path", "uri": "url"}
 _BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -106,11 +115,9 @@ def _walk(
             yield kind, value
     if "$ref" in schema:
         yield from _walk(_target(schema["$ref"], root), value, root, above)
-    for key in ("anyOf", "oneOf", "allOf"):
-        for branch in schema.get(key) or ():
-            yield from _walk(branch, value, root, above)
-    for key in ("if", "then", "else"):
-        yield from _walk(schema.get(key), value, root, above)
+    branches = [b for key in ("anyOf", "oneOf", "allOf") for b in schema.get(key) or ()]
+    for branch in [*branches, *(schema.get(key) for key in ("if", "then", "else"))]:
+        yield from _walk(branch, value, root, above)
     if isinstance(value, Mapping):
         yield from _walk_object(schema, value, root)
     elif isinstance(value, list):
@@ -131,3 +138,53 @@ def _walk_object(
         for candidate in (schema.get("patternProperties") or {}).values():
             yield from _walk(candidate, inner, root, ())
         yield from _walk(schema.get("additionalProperties"), inner, root, ())
+
+
+def core_resources(
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    places: Sequence[Place] | None = None,
+    folder: str = "/",
+) -> list[Resource]:
+    """Return what the ``Path``- and ``Url``-typed parameters of a call name.
+
+    Written where the tool declares that it writes, read otherwise. A value that has no
+    canonical form stands for *any* resource of its type.
+    """
+    found: list[Resource] = []
+    if places is None:
+        places = places_of(tool.input_schema)
+    for kind, text in values_at(places, arguments):
+        if kind == "path":
+            access = Access.WRITE if Effect.FS_WRITE in tool.effects else Access.READ
+            found.extend(_path_resources(text, access, folder))
+            continue
+        access = Access.WRITE if Effect.NET_WRITE in tool.effects else Access.READ
+        try:
+            found.append(Resource("url", resources.Url(text).value, access))
+        except ValueError:
+            found.append(Resource("url", "", access))
+            if text.strip()[:5].lower() == "file:":
+                found.extend(_path_resources(_file_path(text), Access.READ, folder))
+    return found
+
+
+def _path_resources(text: str, access: Access, folder: str) -> list[Resource]:
+    try:
+        readings = [_paths.text_of(text)]
+        if readings[0] == "~" or readings[0].startswith("~/"):
+            # The tool may or may not expand it; both readings are judged.
+            readings.append(_paths.home() + readings[0][1:])
+        anchored = [_paths.anchor(reading, folder) for reading in readings]
+    except ValueError:
+        return [Resource("path", "", access)]
+    return [Resource("path", real, access, spelling) for real, spelling in anchored]
+
+
+def _file_path(text: str) -> str:
+    from urllib.parse import unquote  # noqa: PLC0415 - only file addresses need it
+
+    rest = text.strip()[5:].partition("#")[0].partition("?")[0]
+    if rest.startswith("//"):
+        rest = "/" + rest[2:].partition("/")[2]
+    return unquote(rest)

@@ -25,7 +25,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
-from ..signature import Resource as _Resource
+from toolcrib.signature import Resource as _Resource
+
 from . import _commands, _hosts, _paths, _urls
 
 

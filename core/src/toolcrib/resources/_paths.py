@@ -8,7 +8,7 @@ import re
 from pathlib import PurePath
 
 
-__all__ = ["anchor", "home", "is_absolute", "is_inside", "resolve", "text_of"]
+__all__ = ["absolute", "anchor", "home", "is_absolute", "is_inside", "resolve", "text_of"]
 
 _DRIVE = re.compile(r"[A-Za-z]:/")
 
@@ -36,7 +36,7 @@ def resolve(text: str) -> tuple[str, str]:
     try:
         real = os.path.realpath(text)
         # A circle of links has no real path; realpath stops half-way without a word.
-        if os.path.islink(real):
+        if os.path.islink(real):  # noqa: PTH114 - pathlib costs as much as the link
             message = "links of the path lead in a circle"
             raise ValueError(message)
     except OSError as error:
@@ -56,6 +56,11 @@ def resolve(text: str) -> tuple[str, str]:
 def anchor(text: str, folder: str) -> tuple[str, str]:
     """Resolve a path that, where it is relative, starts in a folder."""
     return resolve(text if is_absolute(text) else f"{folder}/{text}")
+
+
+def absolute(text: str) -> str:
+    """Return a path that, where it is relative, starts in the folder one is in."""
+    return os.path.abspath(text)  # noqa: PTH100 - as it is spelled, links and all
 
 
 def home() -> str:

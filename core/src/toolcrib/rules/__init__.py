@@ -1,4 +1,4 @@
-"""The language of permission rules: ``allow|ask|deny tool-pattern(field=pattern, …)``.
+r"""The language of permission rules: ``allow|ask|deny tool-pattern(field=pattern, …)``.
 
 ::
 
@@ -11,7 +11,7 @@
     allow "mcp.srv.odd name (1)"(server=srv)
 
 ``*`` stands for any characters inside one part (a folder, a label, a word, a piece of a
-name), ``**`` for any number of parts. Nothing else is special. ``\\`` makes the next
+name), ``**`` for any number of parts. Nothing else is special. ``\`` makes the next
 character literal, double quotes hold patterns with commas or parentheses, single quotes
 hold words of a command, ``!`` turns a pattern round. A field may be given more than once:
 one of its patterns must fit, and none of those with ``!`` may be hit.
@@ -35,7 +35,8 @@ make no difference.
 from __future__ import annotations
 
 from ._bound import Bound, bind
-from ._grammar import escape, quote
+from ._globs import Token
+from ._grammar import escape, exact, quote, word
 from ._patterns import CONDITIONS, TYPES, Pattern
 from ._rule import Field, Rule, Verdict, parse, parse_lines
 from ._values import narrow, wide
@@ -48,12 +49,15 @@ __all__ = [
     "Field",
     "Pattern",
     "Rule",
+    "Token",
     "Verdict",
     "bind",
     "escape",
+    "exact",
     "narrow",
     "parse",
     "parse_lines",
     "quote",
     "wide",
+    "word",
 ]

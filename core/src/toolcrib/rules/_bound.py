@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import attrs
 
-from ..resources import _paths
+from toolcrib.resources import _paths
+
 from ._globs import Token, fits, fold_token, within
 from ._patterns import Pattern
 from ._values import BORDER, command_hits

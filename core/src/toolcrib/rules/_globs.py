@@ -1,7 +1,7 @@
 """Globs over lists of parts: folders, host labels, words of a command, pieces of a name.
 
 Only ``*`` and ``**`` are special, so brackets and question marks in file names stand for
-themselves. Matching takes at most (parts × tokens) steps: no pattern and no value can
+themselves. Matching takes at most (parts x tokens) steps: no pattern and no value can
 make it slow.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from ..resources._folding import fold
+from toolcrib.resources._folding import fold
 
 
 __all__ = ["MANY", "ONE", "Glob", "Token", "fits", "fold_token", "segment", "split", "within"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from toolcrib.resources import _commands
+
 from ._globs import split
 
 
-__all__ = ["Piece", "Trouble", "escape", "pieces_of", "quote"]
+__all__ = ["Piece", "SyntaxTroubleError", "escape", "exact", "pieces_of", "quote", "word"]
 
 _VERDICT = re.compile(r"\s*(\S+)")
 _BARE_TOOL = re.compile(r'(?:\\.|[^\s(),"\\])+')
@@ -15,10 +17,10 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _BARE_VALUE = re.compile(r'(?:\\.|[^,()"\\])+')
 _QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
 _BLANK = re.compile(r"\s*")
-_PLAIN = re.compile(r"[^\s,()\"\\'!*][^,()\"\\'*]*")
+_PLAIN = re.compile(r"[^\s,()\"\\'!][^,()\"\\']*")
 
 
-class Trouble(ValueError):
+class SyntaxTroubleError(ValueError):
     """Raised when a text is no rule; ``column`` is where, from 0."""
 
     def __init__(self, text: str, column: int) -> None:
@@ -41,12 +43,12 @@ def pieces_of(text: str) -> tuple[Piece, Piece, list[tuple[Piece, Piece]]]:
     """Cut a rule into verdict, tool pattern and fields.
 
     Raises:
-        Trouble: it does not have the form of a rule.
+        SyntaxTroubleError: it does not have the form of a rule.
     """
     verdict = _VERDICT.match(text)
     if verdict is None:
         message = "a rule reads: allow|ask|deny tool(field=pattern, …)"
-        raise Trouble(message, 0)
+        raise SyntaxTroubleError(message, 0)
     at = _skip(text, verdict.end())
     tool, at = _value(text, at, _BARE_TOOL, "a tool, such as files.read or mcp.github.*")
     at = _skip(text, at)
@@ -56,7 +58,7 @@ def pieces_of(text: str) -> tuple[Piece, Piece, list[tuple[Piece, Piece]]]:
         at = _skip(text, at)
     if at < len(text):
         message = "the rule should end here; put a pattern with ( ) or , in double quotes"
-        raise Trouble(message, at)
+        raise SyntaxTroubleError(message, at)
     return Piece(verdict[1], verdict.start(1)), tool, fields
 
 
@@ -68,11 +70,11 @@ def _fields(text: str, at: int) -> tuple[list[tuple[Piece, Piece]], int]:
         name = _NAME.match(text, at)
         if name is None:
             message = "expected a field, such as path=src/**"
-            raise Trouble(message, at)
+            raise SyntaxTroubleError(message, at)
         at = _skip(text, name.end())
         if at >= len(text) or text[at] != "=":
             message = f"expected '=' after {name[0]!r}"
-            raise Trouble(message, at)
+            raise SyntaxTroubleError(message, at)
         at = _skip(text, at + 1)
         negated = text[at : at + 1] == "!"
         at = _skip(text, at + 1) if negated else at
@@ -82,12 +84,12 @@ def _fields(text: str, at: int) -> tuple[list[tuple[Piece, Piece]], int]:
         at = _skip(text, at)
         if at >= len(text):
             message = "the parenthesis is not closed"
-            raise Trouble(message, opened)
+            raise SyntaxTroubleError(message, opened)
         if text[at] == ")":
             return fields, at + 1
         if text[at] != ",":
             message = "expected ',' or ')'; put a pattern with ( ) \" or , in double quotes"
-            raise Trouble(message, at)
+            raise SyntaxTroubleError(message, at)
 
 
 def _value(text: str, at: int, bare: re.Pattern[str], what: str) -> tuple[Piece, int]:
@@ -95,12 +97,12 @@ def _value(text: str, at: int, bare: re.Pattern[str], what: str) -> tuple[Piece,
         quoted = _QUOTED.match(text, at)
         if quoted is None:
             message = "the quote is not closed"
-            raise Trouble(message, at)
+            raise SyntaxTroubleError(message, at)
         return Piece(quoted[1], at + 1), quoted.end()
     match = bare.match(text, at)
     if match is None or not match[0].strip():
         message = f"expected {what}"
-        raise Trouble(message, at)
+        raise SyntaxTroubleError(message, at)
     return Piece(match[0].rstrip(), at), match.end()
 
 
@@ -114,15 +116,24 @@ def escape(text: str) -> str:
     return re.sub(r"([\\*\"])", r"\\\1", text)
 
 
+def exact(type: str, value: str) -> str:  # noqa: A002
+    """Return the pattern that fits one resource and, for addresses, what lies below it."""
+    if type == "command":
+        return " ".join(word(each) for each in _commands.words(value))
+    if type == "url":
+        value = value.partition("?")[0]
+    return escape(value)
+
+
+def word(text: str) -> str:
+    """Return the pattern that fits exactly one word of a command."""
+    escaped = escape(text).replace("'", "\\'")
+    return "\\ ".join(escaped.split(" ")) if text else "''"
+
+
 def quote(pattern: str) -> str:
     """Return a pattern as it stands in a rule, in double quotes where it must."""
-    if _PLAIN.fullmatch(pattern) or _is_plain_glob(pattern):
+    if _PLAIN.fullmatch(pattern) and pattern == pattern.strip():
         return pattern
     # Inside quotes only a double quote ends the pattern; one that is escaped stays so.
     return '"' + '\\"'.join(piece for _, piece in split(pattern, '"')) + '"'
-
-
-def _is_plain_glob(pattern: str) -> bool:
-    return re.fullmatch(r"[^\s,()\"\\'!][^,()\"\\']*", pattern) is not None and (
-        pattern == pattern.strip()
-    )

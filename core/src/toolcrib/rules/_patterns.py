@@ -6,8 +6,9 @@ import re
 
 import attrs
 
-from ..resources import _hosts
-from ..vocabulary import Access, Effect, Mode
+from toolcrib.resources import _hosts
+from toolcrib.vocabulary import Access, Effect, Mode
+
 from ._globs import MANY, ONE, Token, segment, split
 from ._values import BORDER
 
@@ -28,7 +29,7 @@ _CUSTOM = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+", re.ASCII)
 _SCHEMES = ("http", "https", "ws", "wss", "ftp")
 _PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _URL = re.compile(r"([^/:]*)://([^/?#]*)([^?#]*)(.*)", re.DOTALL)
-_LETTER_ESCAPE = re.compile(r"\\[A-Za-z0-9]")
+_ESCAPED = re.compile(r"\\(.)")
 
 
 class PatternError(ValueError):
@@ -90,7 +91,7 @@ def _condition(type: str, text: str) -> Pattern:  # noqa: A002
 
 
 def _path(text: str) -> Pattern:
-    slip = _LETTER_ESCAPE.search(text)
+    slip = next((m for m in _ESCAPED.finditer(text) if m[1].isalnum()), None)
     if slip is not None:
         message = "write '/' between folders; a backslash escapes what follows it"
         raise PatternError(message, slip.start())
@@ -105,10 +106,9 @@ def _path(text: str) -> Pattern:
     for offset, piece in pieces:
         if piece == ".":
             continue
-        if piece == "..":
-            if start != "." or any(token != ".." for token in tokens):
-                message = "'..' may only stand at the start of a relative path"
-                raise PatternError(message, offset)
+        if piece == ".." and (start != "." or any(known != ".." for known in tokens)):
+            message = "'..' may only stand at the start of a relative path"
+            raise PatternError(message, offset)
         tokens.append(_token(piece, offset))
     if text.endswith("/") and not (tokens and tokens[-1] is MANY):
         tokens.append(MANY)

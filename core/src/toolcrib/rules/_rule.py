@@ -9,10 +9,11 @@ from pathlib import Path
 
 import attrs
 
-from ..errors import RuleSyntaxError
-from ..names import closest
+from toolcrib.errors import RuleSyntaxError
+from toolcrib.names import closest
+
 from ._globs import Token, fits, segment
-from ._grammar import Piece, Trouble, pieces_of, quote
+from ._grammar import Piece, SyntaxTroubleError, pieces_of, quote
 from ._patterns import CONDITIONS, TYPES, Pattern, PatternError, is_type, read
 
 
@@ -115,12 +116,12 @@ def parse(text: str, *, file: Path | str | None = None, line: int | None = None)
     try:
         if not text.isprintable():
             at = next(i for i, c in enumerate(text) if not c.isprintable())
-            raise Trouble("a rule holds no control characters", at)  # noqa: EM101, TRY301
+            raise SyntaxTroubleError("a rule holds no control characters", at)  # noqa: EM101, TRY301
         verdict, tool, fields = pieces_of(text)
         rule_verdict = _verdict(verdict)
         _check_tool(tool)
         read_fields = tuple(_field(name, value) for name, value in fields)
-    except Trouble as error:
+    except SyntaxTroubleError as error:
         raise RuleSyntaxError(
             str(error), rule=text, column=error.column, file=file, line=line
         ) from error
@@ -150,20 +151,20 @@ def _verdict(piece: Piece) -> Verdict:
         return Verdict(piece.text)
     except ValueError as error:
         message = f"a rule starts with allow, ask or deny, not {piece.text!r}"
-        raise Trouble(message, piece.column) from error
+        raise SyntaxTroubleError(message, piece.column) from error
 
 
 def _check_tool(piece: Piece) -> None:
     try:
         token = segment(piece.text)
     except ValueError as error:
-        raise Trouble(str(error), piece.column) from error
+        raise SyntaxTroubleError(str(error), piece.column) from error
     if isinstance(token, str) and "." not in token.strip("."):
         message = (
             f"{piece.text!r} names no tool: an id is pack.name, or pack.source.name; "
             f"{piece.text}.* means all tools of a pack"
         )
-        raise Trouble(message, piece.column)
+        raise SyntaxTroubleError(message, piece.column)
 
 
 def _field(name: Piece, value: Piece) -> Field:
@@ -172,9 +173,9 @@ def _field(name: Piece, value: Piece) -> Field:
         near = closest(name.text, known, most=1)
         hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(known)}"
         message = f"there is no field {name.text!r}; {hint} (a pack's own has a hyphen)"
-        raise Trouble(message, name.column)
+        raise SyntaxTroubleError(message, name.column)
     try:
         pattern = read(name.text, value.text)
     except PatternError as error:
-        raise Trouble(str(error), value.column + error.offset) from error
+        raise SyntaxTroubleError(str(error), value.column + error.offset) from error
     return Field(name.text, value.text, value.negated, pattern)

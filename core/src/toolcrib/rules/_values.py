@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..resources import _commands, _urls
-from ..resources._folding import fold
+from toolcrib.resources import _commands, _urls
+from toolcrib.resources._folding import fold
+
 from ._globs import MANY, ONE, Glob, Token, fits
 
 
