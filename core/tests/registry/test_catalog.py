@@ -335,102 +335,106 @@ def test_same_inputs_give_the_same_digest(site, other):
         one.revision = 7
 
 
-class TestLive:
-    """Live sources replace their tools in new catalogs."""
+@pytest.fixture
+def catalog(site):
+    """A catalog with one pack that may have live sources."""
+    site.install("toolcrib-mcp")
+    return composed(site, packs=["toolcrib-mcp"])
 
-    @pytest.fixture
-    def catalog(self, site):
-        site.install("toolcrib-mcp")
-        return composed(site, packs=["toolcrib-mcp"])
 
-    def test_tools_are_replaced_at_once_in_a_new_catalog(self, catalog):
-        """The old catalog and the pack's own tools stay what they were."""
-        one = catalog.with_live("mcp", "github", [live_tool("a"), live_tool("b")])
-        two = one.with_live("mcp", "github", [live_tool("b"), live_tool("c")])
-        assert list(catalog) == ["mcp.ping"]
-        assert list(one) == ["mcp.github.a", "mcp.github.b", "mcp.ping"]
-        assert list(two) == ["mcp.github.b", "mcp.github.c", "mcp.ping"]
-        assert [catalog.revision, one.revision, two.revision] == [1, 2, 3]
-        assert two["mcp.ping"].tool is catalog["mcp.ping"].tool
-        assert two.sources["mcp", "github"].revision == 2
-        assert list(two.without("mcp", "github")) == ["mcp.ping"]
+def test_live_tools_are_replaced_at_once_in_a_new_catalog(catalog):
+    """The old catalog and the pack's own tools stay what they were."""
+    one = catalog.with_live("mcp", "github", [live_tool("a"), live_tool("b")])
+    two = one.with_live("mcp", "github", [live_tool("b"), live_tool("c")])
+    assert list(catalog) == ["mcp.ping"]
+    assert list(one) == ["mcp.github.a", "mcp.github.b", "mcp.ping"]
+    assert list(two) == ["mcp.github.b", "mcp.github.c", "mcp.ping"]
+    assert [catalog.revision, one.revision, two.revision] == [1, 2, 3]
+    assert two["mcp.ping"].tool is catalog["mcp.ping"].tool
+    assert two.sources["mcp", "github"].revision == 2
+    assert list(two.without("mcp", "github")) == ["mcp.ping"]
 
-    def test_sources_do_not_touch_each_other(self, catalog):
-        """Each is replaced by itself."""
-        both = catalog.with_live("mcp", "github", [live_tool("a")]).with_live(
-            "mcp", "jira", [live_tool("a", "mcp.jira")]
-        )
-        assert list(both.with_live("mcp", "jira", [])) == ["mcp.github.a", "mcp.ping"]
 
-    @pytest.mark.parametrize(
-        ("bad", "code"),
-        [
-            ([live_tool("b", "mcp.jira")], "tool.misnamed"),
-            ([live_tool("x", "web.github")], "tool.misnamed"),
-            ([live_tool("")], "tool.misnamed"),
-            (["no tool"], "tool.misnamed"),
-            ([live_tool("b"), live_tool("b")], "tool.duplicated"),
-        ],
+def test_live_sources_do_not_touch_each_other(catalog):
+    """Each is replaced by itself."""
+    both = catalog.with_live("mcp", "github", [live_tool("a")]).with_live(
+        "mcp", "jira", [live_tool("a", "mcp.jira")]
     )
-    def test_bad_tool_is_withheld_alone(self, catalog, bad, code):
-        """And named."""
-        after = catalog.with_live("mcp", "github", [live_tool("a"), *bad])
-        assert list(after) == ["mcp.github.a", "mcp.ping"]
-        assert [r.code for r in after.refusals] == [code]
+    assert list(both.with_live("mcp", "jira", [])) == ["mcp.github.a", "mcp.ping"]
 
-    def test_schema_that_cannot_be_enforced_is_withheld_alone(self, catalog):
-        """With keyword and pointer."""
-        bad = live_tool(
-            "bad", input_schema={"type": "object", "properties": {"x": {"minimum": "1"}}}
-        )
-        after = catalog.with_live("mcp", "github", [live_tool("a"), bad])
-        assert list(after) == ["mcp.github.a", "mcp.ping"]
-        (refusal,) = after.refusals
-        assert refusal.code == "schema.unsupported"
-        assert refusal.details == {"keyword": "minimum", "pointer": "/properties/x/minimum"}
 
-    def test_unreadable_source_keeps_its_tools_marked_stale(self, catalog):
-        """Until it can be read again."""
-        one = catalog.with_live("mcp", "github", [live_tool("a")])
-        stale = one.with_unreadable("mcp", "github", "connection refused")
-        assert stale["mcp.github.a"].stale
-        assert not stale["mcp.ping"].stale
-        assert [r.code for r in stale.refusals] == ["source.unreadable"]
-        assert changes(one, stale).stale == ("mcp.github.a",)
-        again = stale.with_live("mcp", "github", [live_tool("a")])
-        assert not again["mcp.github.a"].stale
-        assert again.refusals == ()
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ([live_tool("b", "mcp.jira")], "tool.misnamed"),
+        ([live_tool("x", "web.github")], "tool.misnamed"),
+        ([live_tool("")], "tool.misnamed"),
+        (["no tool"], "tool.misnamed"),
+        ([live_tool("b"), live_tool("b")], "tool.duplicated"),
+    ],
+)
+def test_live_bad_tool_is_withheld_alone(catalog, bad, code):
+    """And named."""
+    after = catalog.with_live("mcp", "github", [live_tool("a"), *bad])
+    assert list(after) == ["mcp.github.a", "mcp.ping"]
+    assert [r.code for r in after.refusals] == [code]
 
-    def test_source_of_a_pack_that_is_not_enabled_offers_nothing(self, catalog):
-        """Policy enables packs, sources come with them."""
-        assert list(catalog.with_live("web", "x", [live_tool("a", "web.x")])) == ["mcp.ping"]
 
-    def test_policy_holds_for_live_tools_too(self, site):
-        """Hiding and renaming look at offered tools, wherever they are from."""
-        site.install("toolcrib-mcp")
-        catalog = composed(
-            site,
-            packs=["toolcrib-mcp"],
-            hide={"tools": ["mcp.github.delete*"]},
-            renames={"mcp.github.get": "fetch"},
-        ).with_live("mcp", "github", [live_tool("delete_all"), live_tool("get")])
-        assert list(catalog) == ["mcp.github.fetch", "mcp.ping"]
+def test_live_schema_that_cannot_be_enforced_is_withheld_alone(catalog):
+    """With keyword and pointer."""
+    bad = live_tool(
+        "bad", input_schema={"type": "object", "properties": {"x": {"minimum": "1"}}}
+    )
+    after = catalog.with_live("mcp", "github", [live_tool("a"), bad])
+    assert list(after) == ["mcp.github.a", "mcp.ping"]
+    (refusal,) = after.refusals
+    assert refusal.code == "schema.unsupported"
+    assert refusal.details == {"keyword": "minimum", "pointer": "/properties/x/minimum"}
 
-    def test_changes_name_what_differs(self, catalog):
-        """By tool and by field."""
-        one = catalog.with_live(
-            "mcp", "github", [live_tool("a"), live_tool("b"), live_tool("c")]
-        )
-        two = one.with_live(
-            "mcp",
-            "github",
-            [live_tool("b", effects=frozenset()), live_tool("c"), live_tool("d")],
-        )
-        found = changes(one, two)
-        assert found.added == ("mcp.github.d",)
-        assert found.removed == ("mcp.github.a",)
-        assert found.changed == {"mcp.github.b": ("effects",)}
-        assert not changes(two, two)
+
+def test_live_unreadable_source_keeps_its_tools_marked_stale(catalog):
+    """Until it can be read again."""
+    one = catalog.with_live("mcp", "github", [live_tool("a")])
+    stale = one.with_unreadable("mcp", "github", "connection refused")
+    assert stale["mcp.github.a"].stale
+    assert not stale["mcp.ping"].stale
+    assert [r.code for r in stale.refusals] == ["source.unreadable"]
+    assert changes(one, stale).stale == ("mcp.github.a",)
+    again = stale.with_live("mcp", "github", [live_tool("a")])
+    assert not again["mcp.github.a"].stale
+    assert again.refusals == ()
+
+
+def test_live_source_of_a_pack_that_is_not_enabled_offers_nothing(catalog):
+    """Policy enables packs, sources come with them."""
+    assert list(catalog.with_live("web", "x", [live_tool("a", "web.x")])) == ["mcp.ping"]
+
+
+def test_live_policy_holds_for_live_tools_too(site):
+    """Hiding and renaming look at offered tools, wherever they are from."""
+    site.install("toolcrib-mcp")
+    catalog = composed(
+        site,
+        packs=["toolcrib-mcp"],
+        hide={"tools": ["mcp.github.delete*"]},
+        renames={"mcp.github.get": "fetch"},
+    ).with_live("mcp", "github", [live_tool("delete_all"), live_tool("get")])
+    assert list(catalog) == ["mcp.github.fetch", "mcp.ping"]
+
+
+def test_live_changes_name_what_differs(catalog):
+    """By tool and by field."""
+    one = catalog.with_live("mcp", "github", [live_tool("a"), live_tool("b"), live_tool("c")])
+    two = one.with_live(
+        "mcp",
+        "github",
+        [live_tool("b", effects=frozenset()), live_tool("c"), live_tool("d")],
+    )
+    found = changes(one, two)
+    assert found.added == ("mcp.github.d",)
+    assert found.removed == ("mcp.github.a",)
+    assert found.changed == {"mcp.github.b": ("effects",)}
+    assert not changes(two, two)
 
 
 def test_composing_imports_no_pack(site):

@@ -14,6 +14,7 @@ import pytest
 
 from toolcrib.discovery import discover
 from toolcrib.installed import entry_points
+from toolcrib.pack import Pack
 
 
 def found(*sites, **options):
@@ -44,7 +45,7 @@ def test_nothing_is_imported(site):
     site.install("toolcrib-bad", code="import os; os._exit(13)")
     script = (
         "import sys; from toolcrib.discovery import discover; f = discover(); "
-        "print([p.pack_id for p in f.packs], 'toolcrib_bad' in sys.modules, "
+        "print([p.pack_id for p in f.packs if p.pack_id == 'bad'], 'toolcrib_bad' in sys.modules, "
         "'importlib_metadata' in sys.modules)"
     )
     done = subprocess.run(
@@ -261,7 +262,8 @@ def test_other_generation_is_named_with_both_numbers(site, where):
 
 def test_pack_for_both_generations_is_used_quietly(site):
     """Different objects for two generations are how an author supports both cores."""
-    points = "[toolcrib.packs.v1]\nweb = toolcrib_web:pack\n[toolcrib.packs.v2]\nweb = toolcrib_web:new\n"
+    points = "[toolcrib.packs.v1]\nweb = toolcrib_web:pack\n"
+    points += "[toolcrib.packs.v2]\nweb = toolcrib_web:new\n"
     site.install("toolcrib-web", points=points)
     findings = found(site)
     assert len(findings.packs) == 1
@@ -303,101 +305,108 @@ def test_missing_package_is_refused(site):
     assert codes(found(site)) == ["manifest.missing"]
 
 
-class TestEditable:
-    """Editable installs keep their package elsewhere."""
+@pytest.fixture
+def project(tmp_path):
+    """The source tree of a pack."""
+    package = tmp_path / "project" / "src" / "toolcrib_web"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("pack = None")
+    return tmp_path / "project"
 
-    @pytest.fixture
-    def project(self, tmp_path):
-        package = tmp_path / "project" / "src" / "toolcrib_web"
-        package.mkdir(parents=True)
-        (package / "__init__.py").write_text("pack = None")
-        return tmp_path / "project"
 
-    def install(self, site, project, *, pth=None, finder=None, manifest=True):
-        info = site.info(
-            "toolcrib-web", points="[toolcrib.packs.v1]\nweb = toolcrib_web:pack\n"
-        )
-        origin = {"url": project.as_uri(), "dir_info": {"editable": True}}
-        (info / "direct_url.json").write_text(json.dumps(origin))
-        lines = []
-        if pth is not None:
-            (site.path / "_toolcrib_web.pth").write_text(pth)
-            lines.append("_toolcrib_web.pth,,")
-        if finder is not None:
-            (site.path / "__editable___toolcrib_web_finder.py").write_text(finder)
-            lines.append("__editable___toolcrib_web_finder.py,,")
-        (info / "RECORD").write_text("\n".join(lines))
-        if manifest:
-            text = site.manifest("web")
-            (project / "src" / "toolcrib_web" / "toolcrib.json").write_bytes(text)
+def install_editable(site, project, *, pth=None, finder=None, manifest=True):
+    """Install the project as editable, by a path file or an import finder."""
+    info = site.info("toolcrib-web", points="[toolcrib.packs.v1]\nweb = toolcrib_web:pack\n")
+    origin = {"url": project.as_uri(), "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(origin))
+    lines = []
+    if pth is not None:
+        (site.path / "_toolcrib_web.pth").write_text(pth)
+        lines.append("_toolcrib_web.pth,,")
+    if finder is not None:
+        (site.path / "__editable___toolcrib_web_finder.py").write_text(finder)
+        lines.append("__editable___toolcrib_web_finder.py,,")
+    (info / "RECORD").write_text("\n".join(lines))
+    if manifest:
+        text = site.manifest("web")
+        (project / "src" / "toolcrib_web" / "toolcrib.json").write_bytes(text)
 
-    def test_package_is_found_through_the_pth_file(self, site, project):
-        """The path file names the folder; its import lines are not run."""
-        self.install(site, project, pth=f"import boom\n# note\n{project / 'src'}\n")
-        (finding,) = found(site).packs
-        assert finding.provenance.how == "editable"
-        assert finding.provenance.location == str((project / "src").resolve())
 
-    def test_package_is_found_through_the_finders_mapping(self, site, project):
-        """The mapping is read as text."""
-        mapping = {"toolcrib_web": str(project / "src" / "toolcrib_web")}
-        finder = f"raise SystemExit\nMAPPING: dict[str, str] = {mapping!r}\nX = 1\n"
-        self.install(site, project, finder=finder)
-        assert found(site).packs[0].provenance.how == "editable"
+def test_editable_package_is_found_through_the_pth_file(site, project):
+    """The path file names the folder; its import lines are not run."""
+    install_editable(site, project, pth=f"import boom\n# note\n{project / 'src'}\n")
+    (finding,) = found(site).packs
+    assert finding.provenance.how == "editable"
+    assert finding.provenance.location == str((project / "src").resolve())
 
-    def test_mapping_that_is_code_is_not_run(self, site, project):
-        """Only a literal is read."""
-        self.install(site, project, finder="MAPPING = __import__('os')._exit(3)\n")
-        assert codes(found(site)) == ["manifest.missing"]
 
-    def test_package_on_the_path_belongs_to_its_project(self, site, project):
-        """At run time Python has put the folder of the path file on the path."""
-        self.install(site, project)
-        assert len(found(site, project / "src").packs) == 1
+def test_editable_package_is_found_through_the_finders_mapping(site, project):
+    """The mapping is read as text."""
+    mapping = {"toolcrib_web": str(project / "src" / "toolcrib_web")}
+    finder = f"raise SystemExit\nMAPPING: dict[str, str] = {mapping!r}\nX = 1\n"
+    install_editable(site, project, finder=finder)
+    assert found(site).packs[0].provenance.how == "editable"
 
-    def test_metadata_in_the_project_is_the_same_distribution(self, site, project):
-        """Build tools leave an egg-info folder beside the package."""
-        self.install(site, project, pth=f"{project / 'src'}\n")
-        egg = project / "src" / "toolcrib_web.egg-info"
-        egg.mkdir()
-        (egg / "PKG-INFO").write_text("Name: toolcrib-web\nVersion: 1.0\n\n")
-        (egg / "entry_points.txt").write_text("[toolcrib.packs.v1]\nweb = toolcrib_web:pack\n")
-        findings = found(site, project / "src")
-        assert len(findings.packs) == 1
-        assert findings.refusals == ()
 
-    def test_foreign_package_on_the_path_shadows_it(self, site, other, project):
-        """Import would load the stranger."""
-        self.install(site, project, pth=f"{project / 'src'}\n")
-        (other.path / "toolcrib_web").mkdir()
-        (other.path / "toolcrib_web" / "__init__.py").write_text("")
-        assert codes(found(site, other)) == ["distribution.shadowed"]
+def test_editable_mapping_that_is_code_is_not_run(site, project):
+    """Only a literal is read."""
+    install_editable(site, project, finder="MAPPING = __import__('os')._exit(3)\n")
+    assert codes(found(site)) == ["manifest.missing"]
 
-    def test_without_a_manifest_it_is_refused(self, site, project):
-        """Unless one develops, and says so."""
-        self.install(site, project, pth=f"{project / 'src'}\n", manifest=False)
-        assert codes(found(site)) == ["manifest.missing"]
 
-    def test_develop_asks_the_code_instead(self, importable, project, monkeypatch):
-        """A manifest is not needed while one writes the pack."""
-        self.install(importable, project, pth=f"{project / 'src'}\n", manifest=False)
-        code = "from toolcrib.pack import Pack\npack = Pack('web')\n"
-        code += "@pack.tool(effects=[])\ndef hello(ctx) -> str:\n    'Say hello.'\n    return 'hello'\n"
-        (project / "src" / "toolcrib_web" / "__init__.py").write_text(code)
-        monkeypatch.syspath_prepend(str(project / "src"))
-        findings = found(importable, project / "src", develop=True)
-        (finding,) = findings.packs
-        assert [t.id for t in finding.manifest.tools] == ["web.hello"]
-        assert finding.provenance.manifest_digest is None
-        sys.modules.pop("toolcrib_web", None)
+def test_editable_package_on_the_path_belongs_to_its_project(site, project):
+    """At run time Python has put the folder of the path file on the path."""
+    install_editable(site, project)
+    assert len(found(site, project / "src").packs) == 1
 
-    def test_develop_survives_code_that_exits(self, importable, project, monkeypatch):
-        """A pack that is being written is broken half of the time."""
-        self.install(importable, project, pth=f"{project / 'src'}\n", manifest=False)
-        (project / "src" / "toolcrib_web" / "__init__.py").write_text("raise SystemExit(1)")
-        monkeypatch.syspath_prepend(str(project / "src"))
-        assert codes(found(importable, project / "src", develop=True)) == ["pack.unloadable"]
-        assert "toolcrib_web" not in sys.modules
+
+def test_editable_metadata_in_the_project_is_the_same_distribution(site, project):
+    """Build tools leave an egg-info folder beside the package."""
+    install_editable(site, project, pth=f"{project / 'src'}\n")
+    egg = project / "src" / "toolcrib_web.egg-info"
+    egg.mkdir()
+    (egg / "PKG-INFO").write_text("Name: toolcrib-web\nVersion: 1.0\n\n")
+    (egg / "entry_points.txt").write_text("[toolcrib.packs.v1]\nweb = toolcrib_web:pack\n")
+    findings = found(site, project / "src")
+    assert len(findings.packs) == 1
+    assert findings.refusals == ()
+
+
+def test_editable_foreign_package_on_the_path_shadows_it(site, other, project):
+    """Import would load the stranger."""
+    install_editable(site, project, pth=f"{project / 'src'}\n")
+    (other.path / "toolcrib_web").mkdir()
+    (other.path / "toolcrib_web" / "__init__.py").write_text("")
+    assert codes(found(site, other)) == ["distribution.shadowed"]
+
+
+def test_editable_without_a_manifest_it_is_refused(site, project):
+    """Unless one develops, and says so."""
+    install_editable(site, project, pth=f"{project / 'src'}\n", manifest=False)
+    assert codes(found(site)) == ["manifest.missing"]
+
+
+def test_editable_develop_asks_the_code_instead(importable, project, monkeypatch):
+    """A manifest is not needed while one writes the pack."""
+    install_editable(importable, project, pth=f"{project / 'src'}\n", manifest=False)
+    code = "from toolcrib.pack import Pack\npack = Pack('web')\n"
+    code += "@pack.tool(effects=[])\ndef hello(ctx) -> str:\n    'Say hello.'\n    return 'x'\n"
+    (project / "src" / "toolcrib_web" / "__init__.py").write_text(code)
+    monkeypatch.syspath_prepend(str(project / "src"))
+    findings = found(importable, project / "src", develop=True)
+    (finding,) = findings.packs
+    assert [t.id for t in finding.manifest.tools] == ["web.hello"]
+    assert finding.provenance.manifest_digest is None
+    sys.modules.pop("toolcrib_web", None)
+
+
+def test_editable_develop_survives_code_that_exits(importable, project, monkeypatch):
+    """A pack that is being written is broken half of the time."""
+    install_editable(importable, project, pth=f"{project / 'src'}\n", manifest=False)
+    (project / "src" / "toolcrib_web" / "__init__.py").write_text("raise SystemExit(1)")
+    monkeypatch.syspath_prepend(str(project / "src"))
+    assert codes(found(importable, project / "src", develop=True)) == ["pack.unloadable"]
+    assert "toolcrib_web" not in sys.modules
 
 
 def test_egg_info_alone_proves_nothing(site):
@@ -514,8 +523,6 @@ def test_large_entry_points_are_read_and_huge_ones_refused(site):
 
 def test_local_pack_is_found_without_metadata(site):
     """A pack passed in as an object describes itself."""
-    from toolcrib.pack import Pack
-
     pack = Pack("mine")
 
     @pack.tool(effects=[])
