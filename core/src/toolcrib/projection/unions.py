@@ -156,25 +156,27 @@ def _joined(
             about = {"description": inner, **about}
         return {**about, **wire}, steps[0]
     walk.unions += not walk.inlining
-    flat = _flattened(wires, steps)
-    if flat is not None:
-        wires = flat
-    return {**about, "anyOf": wires}, walk.choice(wires, steps, at) if flat is None else None
+    wires, steps = _flattened(wires, steps)
+    return {**about, "anyOf": wires}, walk.choice(wires, steps, at)
 
 
 def _is_null(wire: Mapping[str, Any]) -> bool:
     return wire.get("nullable") is True and wire.get("description") == "(const=null)"
 
 
-def _flattened(wires: list[dict[str, Any]], steps: list[Step]) -> list[dict[str, Any]] | None:
-    """Take the branches of inner unions up, where nothing has to be undone."""
-    if any(step is not None for step in steps):
-        return None
+def _flattened(
+    wires: list[dict[str, Any]], steps: list[Step]
+) -> tuple[list[dict[str, Any]], list[Step]]:
+    """Take the branches of inner unions up, each with what undoes it."""
     if not any(wire.keys() == {"anyOf"} for wire in wires):
-        return None
-    out: list[dict[str, Any]] = []
-    for wire in wires:
-        for each in wire["anyOf"] if wire.keys() == {"anyOf"} else [wire]:
-            if each not in out:
-                out.append(each)
-    return out
+        return wires, steps
+    flat: list[tuple[dict[str, Any], Step]] = []
+    for wire, step in zip(wires, steps, strict=True):
+        inner: list[tuple[dict[str, Any], Step]] = [(wire, step)]
+        if wire.keys() == {"anyOf"}:
+            if step is None:
+                inner = [(each, None) for each in wire["anyOf"]]
+            elif "union" in step and [w for w, _ in step["union"]] == wire["anyOf"]:
+                inner = [(each, undo) for each, undo in step["union"]]
+        flat += [pair for pair in inner if pair not in flat]
+    return [wire for wire, _ in flat], [step for _, step in flat]
