@@ -174,11 +174,10 @@ def _tool_problems(tool: Tool) -> Iterator[str]:
 
 def _schemas(tool: Tool) -> Iterator[str]:
     from .schema import normalize  # noqa: PLC0415 - authors only
-    from .validator import Validators  # noqa: PLC0415 - the same
 
     if tool.input_schema.get("type") != "object":
         yield f'{tool.id}: input_schema: it needs "type": "object" at its root'
-    normal = normalize(tool.input_schema)
+    normal = normalize(tool.input_schema, arguments=True)
     if tool.output_schema is not None:
         try:
             normalize(tool.output_schema)
@@ -186,6 +185,8 @@ def _schemas(tool: Tool) -> Iterator[str]:
             yield f"{tool.id}: output_schema: {error}"
     if not tool.description.examples:
         return
+    from .validator import Validators  # noqa: PLC0415 - the same
+
     validator = Validators().get(normal)
     for index, example in enumerate(tool.description.examples):
         for problem in validator.check(dict(example.arguments)):

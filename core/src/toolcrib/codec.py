@@ -151,7 +151,7 @@ class Structurer:
         if is_structured(cls):
             return self._object(kind, cls)
         if cls is tuple:
-            return self._tuple(inner)
+            return self._tuple(inner if inner or not origin else ((),))
         if cls in SEQUENCES or cls in SETS:
             item = self.hook(inner[0]) if inner else _anything
             return _array(item, _MAKERS.get(cls, list), unique=cls in SETS)
@@ -342,6 +342,8 @@ def _constructor(cls: Any, hooks: Mapping[str, Hook]) -> Hook:
         _attributes(cls),
         cls,
         _converter(),
+        # Type variables matter to nobody where the values are structured already.
+        {variable.__name__: object for variable in getattr(cls, "__parameters__", ())},
         _cattrs_use_linecache=False,
         _cattrs_detailed_validation=False,
         _cattrs_use_alias=True,

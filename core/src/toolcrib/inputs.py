@@ -28,11 +28,11 @@ class Inputs:
 
     Attributes:
         schema: Makes the input schema, given what the docstring says of parameters.
-        structure: From validated arguments to keyword arguments, or None.
+        structurer: Makes what turns validated arguments into keyword arguments, or None.
     """
 
     schema: Callable[[Mapping[str, str]], dict[str, Any]]
-    structure: Structure | None
+    structurer: Callable[[], Structure | None]
 
     @classmethod
     def of(
@@ -57,7 +57,7 @@ class Inputs:
             lambda texts: typeschema.input_schema(
                 form.function, local=local, texts=texts, fields=fields
             ),
-            typed.structurer(fields=fields, local=local),
+            lambda: typed.structurer(fields=fields, local=local),
         )
 
 
@@ -127,7 +127,7 @@ def _object(
         raise DeclarationError(*problems)
     return Inputs(
         lambda _: typeschema.schema_of(given, local=local, subject=f"{subject}: input_schema"),
-        typed.structure_into(given, form.names[1], local=local),
+        lambda: typed.structure_into(given, form.names[1], local=local),
     )
 
 
@@ -170,5 +170,6 @@ def _given(
         raise DeclarationError(*(f"{subject}: parameter {n!r}: {t}" for n, t in wrong.items()))
     fields = [Field(n, n, kind, n not in form.defaults) for n, kind in found.items()]
     return Inputs(
-        lambda _: copy.deepcopy(dict(given)), typed.structurer(fields=fields, local=local)
+        lambda _: copy.deepcopy(dict(given)),
+        lambda: typed.structurer(fields=fields, local=local),
     )

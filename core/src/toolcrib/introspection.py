@@ -11,7 +11,7 @@ import types
 import typing
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
@@ -202,12 +202,43 @@ def _look_up(name: str, space: Mapping[str, Any], local: Mapping[str, Any] | Non
 def _evaluate(
     annotation: Any, space: Mapping[str, Any], local: Mapping[str, Any] | None
 ) -> Any:
+    if isinstance(annotation, str):
+        # The author's own words in the author's own module: what Python itself would do.
+        annotation = eval(_compiled(annotation), _namespace(space), dict(local or {}))  # noqa: S307
+    if annotation is None:
+        return types.NoneType
+    return (
+        _without_forward(annotation, space, local) if _has_forward(annotation) else annotation
+    )
+
+
+def _namespace(space: Mapping[str, Any]) -> dict[str, Any]:
+    return space if isinstance(space, dict) else dict(space)
+
+
+@functools.lru_cache(maxsize=1024)  # many parameters share one text
+def _compiled(text: str) -> types.CodeType:
+    return compile(text.strip(), "<annotation>", "eval")
+
+
+def _has_forward(kind: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return False
+    for each in getattr(kind, "__args__", ()):
+        if isinstance(each, str | typing.ForwardRef) or _has_forward(each):
+            return True
+    return isinstance(kind, typing.ForwardRef)
+
+
+def _without_forward(
+    kind: Any, space: Mapping[str, Any], local: Mapping[str, Any] | None
+) -> Any:
     def holder() -> None:
         """Carry one annotation: get_type_hints has no public form for a single one."""
 
-    holder.__annotations__ = {"it": annotation}
-    hints = typing.get_type_hints(holder, dict(space), dict(local or {}), include_extras=True)
-    return hints["it"]
+    holder.__annotations__ = {"it": kind}
+    names = {**space, **(local or {})}
+    return typing.get_type_hints(holder, names, names, include_extras=True)["it"]
 
 
 def peel(kind: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -216,6 +247,8 @@ def peel(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     The outermost mark comes last, so that it has the last word.
     """
     marks: tuple[Any, ...] = ()
+    if type(kind) is type:
+        return kind, marks
     while True:
         if get_origin(kind) is Annotated:
             kind, marks = kind.__origin__, (*kind.__metadata__, *marks)
@@ -311,15 +344,16 @@ def parameters(
     ]
 
 
-_CONTENT: tuple[Any, ...] = (Result, str, type(None), Any, object, *get_args(Block))
+_CONTENT: tuple[Any, ...] = (Result, str, type(None), *get_args(Block))
 
 
 def returned(
     function: Callable[..., Any], local: Mapping[str, Any] | None = None
-) -> tuple[Any, ...]:
-    """Return the structured types that a handler may return; none: it returns content.
+) -> tuple[Any, ...] | None:
+    """Return the structured types that a handler may return.
 
-    Content is a ``Result``, a text, nothing, a block, or a list of blocks.
+    None of them where it returns content only: a ``Result``, a text, nothing, a block,
+    or a list of blocks. ``None`` where it may return anything.
 
     Raises:
         DeclarationError: the annotation cannot be resolved.
@@ -327,12 +361,15 @@ def returned(
     bare = shape(function).function
     notes = getattr(bare, "__annotations__", None) or {}
     if "return" not in notes:
-        return ()
+        return None
     found, wrong = resolve({"return": notes["return"]}, bare.__globals__, local)
     if wrong:
         message = f"{bare.__qualname__}: parameter 'return': {wrong['return']}"
         raise DeclarationError(message)
-    return tuple(each for each in _members(found["return"]) if not _is_content(each))
+    members = _members(found["return"])
+    if any(peel(each)[0] in (Any, object) for each in members):
+        return None
+    return tuple(each for each in members if not _is_content(each))
 
 
 def _members(kind: Any) -> tuple[Any, ...]:

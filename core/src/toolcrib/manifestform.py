@@ -182,26 +182,19 @@ def _output(value: Any) -> Any:
     if type(value) not in (dict, bool):
         text = "a JSON Schema is needed"
         raise FormError(text)
-    _shallow(value)
+    if value not in (True, False):
+        _shallow(value)
     return value
 
 
 def _shallow(value: Any, depth: int = _DEEPEST) -> None:
-    if type(value) is dict:
-        value_in: Iterable[Any] = value.values()
-    elif type(value) is list:
-        value_in = value
-    else:
-        return
-    if not depth:
-        text = f"it is nested deeper than {_DEEPEST}"
-        raise FormError(text)
-    for each in value_in:
-        if type(each) in _CONTAINERS:
+    for each in value.values() if type(value) is dict else value:
+        kind = type(each)
+        if kind is dict or kind is list:
+            if not depth:
+                text = f"it is nested deeper than {_DEEPEST}"
+                raise FormError(text)
             _shallow(each, depth - 1)
-
-
-_CONTAINERS = frozenset({dict, list})
 
 
 def _arguments(value: Any) -> dict[str, Any]:
@@ -232,7 +225,7 @@ def _description(value: Any) -> Description:
 
 def read_requires(value: Any) -> Requirements:
     """Read what must be there."""
-    return Requirements(**read_keys(value, _REQUIRES)) if value else _NOTHING
+    return _NOTHING if value == {} else Requirements(**read_keys(value, _REQUIRES))
 
 
 _NOTHING = Requirements()
@@ -313,7 +306,7 @@ def write_tool(tool: Tool) -> dict[str, Any]:
         if field not in _TELLING and field in _DEFAULTS and value == _DEFAULTS[field]:
             continue
         plain = _plain(field, value)
-        if plain not in (None, {}) or field == "input_schema":
+        if plain is not None and (plain or field != "requires"):
             entry[field] = plain
     return entry
 

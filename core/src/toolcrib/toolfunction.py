@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
 
+import attrs
+
 from . import docstring, typed
 from .companion import adapt, check_arguments, check_values
 from .context import Context
@@ -249,7 +251,7 @@ class ToolFunction(Generic[P, R]):
         """
         if self._implementation is None:
             tool = self.tool
-            structure = self.inputs.structure
+            structure = self.inputs.structurer()
             ready = {
                 kind: function
                 if kind in _VALUES
@@ -292,8 +294,5 @@ def merged(pack: Requirements, tool: Requirements | None) -> Requirements:
     """Return what a tool requires: what its pack does, and its own."""
     if tool is None:
         return pack
-    return Requirements(
-        {*pack.executables, *tool.executables},
-        {*pack.capabilities, *tool.capabilities},
-        {*pack.flags, *tool.flags},
-    )
+    names = [field.name for field in attrs.fields(Requirements)]
+    return Requirements(**{n: getattr(pack, n) | getattr(tool, n) for n in names})

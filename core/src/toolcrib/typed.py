@@ -38,15 +38,19 @@ def structurer(
             message = "structurer needs a function or its fields"
             raise TypeError(message)
         fields = parameters(function, local=local)
-    build = codec.Structurer(local)
-    hooks = {f.key: build.hook(f.kind) for f in fields if not _is_native(f.kind)}
-    if not hooks:
+    kinds = {f.key: f.kind for f in fields if not _is_native(f.kind)}
+    if not kinds:
         return None
+    hooks: dict[str, Callable[[Any], Any]] = {}
 
     def structure(arguments: Mapping[str, Any]) -> dict[str, Any]:
         made = dict(arguments)
-        for name, hook in hooks.items():
+        for name, kind in kinds.items():
             if name in made:
+                hook = hooks.get(name)
+                if hook is None:
+                    # On first use: a pack of a thousand tools calls few of them.
+                    hook = hooks[name] = codec.Structurer(local).hook(kind)
                 made[name] = _run(hook, made[name], name)
         return made
 
@@ -57,10 +61,12 @@ def structure_into(
     kind: Any, name: str, *, local: Mapping[str, Any] | None = None
 ) -> Structure:
     """Return what turns all arguments into one object, passed as parameter ``name``."""
-    hook = codec.Structurer(local).hook(kind)
+    hooks: list[Callable[[Any], Any]] = []
 
     def structure(arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: _run(hook, arguments)}
+        if not hooks:
+            hooks.append(codec.Structurer(local).hook(kind))
+        return {name: _run(hooks[0], arguments)}
 
     return structure
 
@@ -79,7 +85,7 @@ def unstructurer(
 ) -> Callable[[Any], Any] | None:
     """Return what turns a handler's value into a JSON value; None: it is one already."""
     members = returned(function, local)
-    if members and all(_is_native(each) for each in members):
+    if members is not None and all(_is_native(each) for each in members):
         return None
     return codec.unstructure
 

@@ -52,8 +52,6 @@ from .introspection import (
 __all__ = ["Builder", "input_schema", "output_schema", "schema_of"]
 
 _SCALARS: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_NULL: tuple[Any, ...] = (None, types.NoneType)
-_FREE: tuple[Any, ...] = (Any, object)
 
 
 class Builder:
@@ -134,9 +132,9 @@ class Builder:
         name = _SCALARS.get(kind) if isinstance(kind, type) else None
         if name is not None:
             return {"type": name}
-        if kind in _NULL:
+        if kind is None or kind is types.NoneType:
             return {"type": "null"}
-        if kind in _FREE:
+        if kind is Any or kind is object:
             return {}
         origin = get_origin(kind)
         if origin is Literal:
@@ -147,7 +145,8 @@ class Builder:
         if is_structured(cls):
             return self._reference(kind)
         if isinstance(cls, type):
-            schema = self._container(cls, get_args(kind)) or self._named(cls)
+            inner = get_args(kind) or (((),) if origin is tuple else ())
+            schema = self._container(cls, inner) or self._named(cls)
             if schema is not None:
                 return schema
         raise TypeError(_inexpressible(kind))
