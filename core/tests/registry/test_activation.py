@@ -473,7 +473,8 @@ def test_signature_moves_onto_the_loop_when_it_is_quick(importable):
 
 def test_pack_with_too_many_late_functions_is_answered_at_once(importable):
     """Threads cannot be stopped, so their number is bounded."""
-    code = "import threading\n@hookimpl\ndef toolcrib_signature(tool):\n    threading.Event().wait(9)\n"
+    code = "import threading\n@hookimpl\ndef toolcrib_signature(tool):\n"
+    code += "    threading.Event().wait(9)\n"
     hooked(importable, code, "toolcrib_signature")
 
     async def use(pack):
@@ -619,8 +620,7 @@ def test_observer_hears_in_order_and_its_errors_are_said_once(importable, caplog
         for number in range(5):
             pack.observe({"n": number})
         assert heard == []
-        while len(heard) < 5 or pack._observing is None or not pack._observing.done():
-            await asyncio.sleep(0.001)
+        await pack._observing
 
     using(importable, use)
     assert heard == [0, 1, 2, 3, 4]
