@@ -123,6 +123,10 @@ CODES: Mapping[str, Code] = {
         Status.FAILED, "The tool's output does not fit its own schema; the call did run."
     ),
     # record
+    "artifact.unknown": Code(Status.NOT_FOUND, "The session has no artifact of this digest."),
+    "artifact.damaged": Code(Status.FAILED, "The artifact's bytes on disk were changed."),
+    "artifact.quota": Code(_UNAVAILABLE, "The session's artifacts have no room left."),
+    "secret.unavailable": Code(_UNAVAILABLE, "Policy binds no such secret to the tool."),
     "ledger.unwritable": Code(
         _UNAVAILABLE, "The ledger cannot be written, so nothing may run."
     ),

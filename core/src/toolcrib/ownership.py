@@ -92,7 +92,7 @@ def check_private_file(path: Path) -> os.stat_result | None:
     return found
 
 
-def create_private_file(path: Path) -> int:
+def create_private_file(path: Path | str) -> int:
     """Create a new file of mode 0600 and return its descriptor, open for writing.
 
     Raises:

@@ -14,10 +14,10 @@ from toolcrib.errors import RecordError
 from toolcrib.question import Decision, Question
 
 from .forms import (
-    decision_form,
-    decision_from,
-    question_form,
-    question_from,
+    decision_from_json,
+    decision_to_json,
+    question_from_json,
+    question_to_json,
     text_of,
 )
 from .journal import Journal
@@ -107,7 +107,7 @@ class Approvals(Journal):
 
     def _batch(self, where: str, values: tuple[Any, ...]) -> Batch | None:
         rows = self._rows(
-            "SELECT b.id, v.name, b.created, b.payload FROM batches b "
+            "SELECT b.id, v.name, b.created, b.payload FROM batches b "  # noqa: S608
             f"JOIN conversations v ON v.id = b.conversation WHERE {where} "
             "ORDER BY b.rowid DESC LIMIT 1",
             values,
@@ -132,7 +132,7 @@ class Approvals(Journal):
             raise RecordError(text) from error
 
     def _ask(self, question: Question) -> None:
-        form = question_form(question)
+        form = question_to_json(question)
         text = text_of(form)
         # The chain keeps the digest of what was shown; the text itself may be long.
         body = canonical.dumps(
@@ -157,33 +157,45 @@ class Approvals(Journal):
             ),
         )
 
-    def decision(self, question_id: str, decision: Decision) -> Decision:
+    def decision(
+        self, question: Question | str, decision: Decision, *, valid: bool = True
+    ) -> Decision:
         """Save the answer to a question; return the one that holds.
 
         The first answer holds: of two people who answer at once, both learn which.
 
+        Args:
+            question: The question, or its id.
+            decision: The answer.
+            valid: Whether it applies; one that came too late, for a call that changed
+                meanwhile, is noted all the same.
+
         Raises:
             RecordError: no such question, or it cannot be written.
         """
-        form = text_of(decision_form(decision))
+        identity = question if isinstance(question, str) else question.id
+        form = text_of(decision_to_json(decision))
         with self._writing as execute:
             row = execute(
                 "SELECT v.name, q.call, q.decision FROM questions q "
                 "JOIN conversations v ON v.id = q.conversation WHERE q.id = ?",
-                (question_id,),
+                (identity,),
             ).fetchone()
             if row is None:
-                text = f"{self.place}: no question {question_id!r}"
+                text = f"{self.place}: no question {identity!r}"
                 raise RecordError(text)
             conversation, call_id, standing = row
             if standing is not None:
-                return decision_from(canonical.loads(standing))
+                return decision_from_json(canonical.loads(standing))
             now = self._clock()
-            body = f'{{"decision":{form},"question_id":{canonical.dumps(question_id)}}}'
+            body = (
+                f'{{"decision":{form},"question_id":{canonical.dumps(identity)},'
+                f'"valid":{canonical.dumps(valid)}}}'
+            )
             self._append(conversation, "decision", body, call=call_id, at=now)
             execute(
                 "UPDATE questions SET decision = ?, decided = ? WHERE id = ?",
-                (form, now, question_id),
+                (form, now, identity),
             )
         return decision
 
@@ -235,8 +247,10 @@ class Approvals(Journal):
 def _inquiry(row: Any) -> Inquiry:
     body, decision, decided, closed = row
     return Inquiry(
-        question=question_from(canonical.loads(body, max_bytes=_LARGEST, max_depth=10_000)),
-        decision=None if decision is None else decision_from(canonical.loads(decision)),
+        question=question_from_json(
+            canonical.loads(body, max_bytes=_LARGEST, max_depth=10_000)
+        ),
+        decision=None if decision is None else decision_from_json(canonical.loads(decision)),
         decided=decided,
         closed=bool(closed),
     )

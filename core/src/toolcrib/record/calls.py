@@ -15,7 +15,7 @@ from toolcrib.outcome import Outcome, Refusal
 from toolcrib.tool import Provenance
 
 from .facts import Replay, ending, facts_of, refused_facts
-from .forms import outcome_form, text_of
+from .forms import outcome_to_json, text_of
 from .grants import USE_GRANT
 from .replays import Replays, storable, uncertain
 
@@ -186,7 +186,7 @@ class Calls(Replays):
         outcome: Outcome,
         diagnostics: Mapping[str, Any] | None = None,
     ) -> None:
-        whole = text_of(outcome_form(outcome))
+        whole = text_of(outcome_to_json(outcome))
         end = ending(outcome, canonical.digest_bytes(whole.encode()), diagnostics)
         body = f'{{"call":{facts},"outcome":{text_of(end)}}}'
         entry = self._append(conversation, kind, body, call=outcome.call_id)
@@ -301,7 +301,7 @@ class Calls(Replays):
         """
         with self._writing:
             _, conversation, _ = self._reopen(outcome.call_id)
-            body = text_of({"outcome": outcome_form(outcome)})
+            body = text_of({"outcome": outcome_to_json(outcome)})
             self._append(conversation, "late", body, call=outcome.call_id)
 
     def recover(self, conversation: str | None = None) -> tuple[Outcome, ...]:

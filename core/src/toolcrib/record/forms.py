@@ -32,14 +32,14 @@ from toolcrib.vocabulary import Scope, Status
 
 
 __all__ = [
-    "decision_form",
-    "decision_from",
-    "grant_form",
-    "grant_from",
-    "outcome_form",
-    "outcome_from",
-    "question_form",
-    "question_from",
+    "decision_from_json",
+    "decision_to_json",
+    "grant_from_json",
+    "grant_to_json",
+    "outcome_from_json",
+    "outcome_to_json",
+    "question_from_json",
+    "question_to_json",
     "text_of",
 ]
 
@@ -126,7 +126,7 @@ def _result_from(form: Mapping[str, Any]) -> Result:
     )
 
 
-def outcome_form(outcome: Outcome) -> JsonObject:
+def outcome_to_json(outcome: Outcome) -> JsonObject:
     """Return the JSON form of an outcome, content blocks included."""
     form: JsonObject = {
         "call_id": outcome.call_id,
@@ -152,7 +152,7 @@ def outcome_form(outcome: Outcome) -> JsonObject:
     return form
 
 
-def outcome_from(form: Mapping[str, Any]) -> Outcome:
+def outcome_from_json(form: Mapping[str, Any]) -> Outcome:
     """Return the outcome that a form describes, marked as replayed."""
     fields = dict(form)
     fields["status"] = Status(fields["status"])
@@ -160,14 +160,14 @@ def outcome_from(form: Mapping[str, Any]) -> Outcome:
     return Outcome(**fields, replayed=True)
 
 
-def question_form(question: Question) -> JsonObject:
+def question_to_json(question: Question) -> JsonObject:
     """Return the JSON form of a question."""
     form = attrs.asdict(question, recurse=False)
     form["arguments"] = dict(question.arguments)
     return form
 
 
-def question_from(form: Mapping[str, Any]) -> Question:
+def question_from_json(form: Mapping[str, Any]) -> Question:
     """Return the question that a form describes."""
     fields = dict(form)
     fields["resources"] = tuple(fields["resources"])
@@ -175,7 +175,7 @@ def question_from(form: Mapping[str, Any]) -> Question:
     return Question(**fields)
 
 
-def decision_form(decision: Decision) -> JsonObject:
+def decision_to_json(decision: Decision) -> JsonObject:
     """Return the JSON form of a decision."""
     for name, kind in _DECISIONS.items():
         if type(decision) is kind:
@@ -184,14 +184,14 @@ def decision_form(decision: Decision) -> JsonObject:
     raise RecordError(text)
 
 
-def decision_from(form: Mapping[str, Any]) -> Decision:
+def decision_from_json(form: Mapping[str, Any]) -> Decision:
     """Return the decision that a form describes."""
     fields = dict(form)
     decision: Decision = _DECISIONS[fields.pop("decision")](**fields)
     return decision
 
 
-def grant_form(grant: Grant) -> JsonObject:
+def grant_to_json(grant: Grant) -> JsonObject:
     """Return the JSON form of a grant as it was given, without what changes later."""
     form = attrs.asdict(grant, recurse=False)
     del form["uses_left"], form["revoked"]
@@ -199,7 +199,7 @@ def grant_form(grant: Grant) -> JsonObject:
     return form
 
 
-def grant_from(form: Mapping[str, Any], *, uses_left: int | None, revoked: bool) -> Grant:
+def grant_from_json(form: Mapping[str, Any], *, uses_left: int | None, revoked: bool) -> Grant:
     """Return the grant that a form describes, as it stands now."""
     fields = dict(form)
     del fields["uses"]

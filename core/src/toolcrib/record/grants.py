@@ -11,7 +11,7 @@ from toolcrib.errors import RecordError
 from toolcrib.question import Grant
 from toolcrib.vocabulary import Scope
 
-from .forms import grant_form, grant_from, text_of
+from .forms import grant_from_json, grant_to_json, text_of
 from .journal import Journal
 
 
@@ -22,12 +22,12 @@ _STANDING: Final = (
 )
 USE_GRANT: Final = f"UPDATE grants SET uses_left = uses_left - 1 WHERE id = ? AND {_STANDING}"  # noqa: S608
 _COVER: Final = (
-    "SELECT body, uses_left, revoked FROM grants WHERE tool = ? "
+    "SELECT body, uses_left, revoked FROM grants WHERE tool = ? "  # noqa: S608
     "AND (arguments = ? OR arguments IS NULL) AND definition = ? AND principal = ? "
     f"AND {_STANDING} AND bound IN (?, ?, ?) ORDER BY arguments IS NULL, rowid"
 )
 _GRANTS: Final = (
-    "SELECT g.body, g.uses_left, g.revoked FROM grants g "
+    "SELECT g.body, g.uses_left, g.revoked FROM grants g "  # noqa: S608
     "JOIN conversations v ON v.id = g.conversation "
     f"WHERE ({_STANDING} OR NOT ?2) AND (?3 IS NULL OR v.name = ?3) ORDER BY g.rowid"
 )
@@ -51,7 +51,7 @@ class Grants(Journal):
         if (grant.arguments_digest is None) == (grant.rule is None):
             text = f"grant {grant.id!r} needs either arguments or a rule"
             raise RecordError(text)
-        form = text_of(grant_form(grant))
+        form = text_of(grant_to_json(grant))
         row = (
             grant.id,
             grant.tool_id,
@@ -162,4 +162,4 @@ def _bound(scope: Scope, conversation: str, session: str, project: str) -> str:
 
 def _grant(row: Any) -> Grant:
     body, uses_left, revoked = row
-    return grant_from(canonical.loads(body), uses_left=uses_left, revoked=bool(revoked))
+    return grant_from_json(canonical.loads(body), uses_left=uses_left, revoked=bool(revoked))

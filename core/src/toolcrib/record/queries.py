@@ -15,7 +15,7 @@ from toolcrib.outcome import Outcome, Receipt
 
 from .chain import Anchor, Entry, Fault, check
 from .facts import receipt_of
-from .forms import outcome_from
+from .forms import outcome_from_json
 from .journal import OWN, Journal
 
 
@@ -80,7 +80,7 @@ class Queries(Journal):
         if not rows:
             return None
         form = canonical.loads(rows[0][0], max_bytes=1 << 30, max_depth=10_000)
-        return outcome_from(form)
+        return outcome_from_json(form)
 
     def history(self, call_id: str) -> tuple[Entry, ...]:
         """Return all that was noted of one call, in order."""

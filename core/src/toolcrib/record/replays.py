@@ -13,7 +13,7 @@ from toolcrib.outcome import Outcome, Refusal
 from toolcrib.vocabulary import Status
 
 from .facts import Replay
-from .forms import outcome_from
+from .forms import outcome_from_json
 from .journal import Journal
 
 
@@ -113,7 +113,7 @@ class Replays(Journal):
             )
         if whole is not None:
             form = canonical.loads(whole, max_bytes=1 << 30, max_depth=10_000)
-            return Replay(call_id=identity, state="finished", outcome=outcome_from(form))
+            return Replay(call_id=identity, state="finished", outcome=outcome_from_json(form))
         if self._alive(run):
             return Replay(call_id=identity, state="running", outcome=None)
         return Replay(call_id=identity, state="unknown", outcome=uncertain(identity, tool))

@@ -8,7 +8,7 @@ import attrs
 
 from toolcrib import canonical
 
-from .forms import outcome_form, outcome_from, text_of
+from .forms import outcome_from_json, outcome_to_json, text_of
 from .journal import OWN, Journal
 
 
@@ -92,7 +92,7 @@ class Retention(Journal):
             form = canonical.loads(text, max_bytes=1 << 30, max_depth=10_000)
             form.pop("result", None)
             form["details"] = {"pruned": True}
-            short = text_of(outcome_form(outcome_from(form)))
+            short = text_of(outcome_to_json(outcome_from_json(form)))
             self._execute(
                 "UPDATE outcomes SET body = ?, pruned = 1 WHERE call = ?", (short, number)
             )

@@ -1,0 +1,249 @@
+"""What the blobs are: media type, title, age and owner of each reference to one."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from toolcrib.errors import RecordError
+from toolcrib.outcome import ArtifactLink
+from toolcrib.ownership import check_private_file, check_private_folder, create_private_file
+
+
+__all__ = ["Artifact", "Index"]
+
+_APPLICATION: Final = 0x74637261  # "tcra"
+_VERSION: Final = 1
+_SCHEMA: Final = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS namespaces (
+    folder TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    items INTEGER NOT NULL DEFAULT 0,
+    total INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS artifacts (
+    number INTEGER PRIMARY KEY,
+    folder TEXT NOT NULL,
+    name TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    media_type TEXT NOT NULL,
+    title TEXT NOT NULL,
+    created REAL NOT NULL,
+    expires REAL,
+    pinned INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (folder, name, media_type, title)
+);
+PRAGMA application_id={_APPLICATION};
+PRAGMA user_version={_VERSION};
+COMMIT;
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Artifact:
+    """One reference to stored bytes.
+
+    Attributes:
+        digest, size: Of the bytes.
+        media_type, title: What this reference calls them.
+        created: Seconds since the epoch.
+        expires: When it may be removed, or None.
+        pinned: Whether it stays whatever its age, and whatever needs room.
+    """
+
+    digest: str
+    size: int
+    media_type: str
+    title: str | None
+    created: float
+    expires: float | None
+    pinned: bool
+
+    @property
+    def link(self) -> ArtifactLink:
+        """The link as it stands in results."""
+        return ArtifactLink(self.digest, self.size, self.media_type, self.title)
+
+
+class Index:
+    """The references of all namespaces, in one SQLite file beside the folders."""
+
+    def __init__(self, path: Path, *, wait: float = 10.0) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        check_private_folder(path.parent, exact=True)
+        found = check_private_file(path)
+        if found is None:
+            try:
+                os.close(create_private_file(path))
+            except FileExistsError:
+                check_private_file(path)
+        try:
+            self._connection = self._open(wait)
+        except sqlite3.Error as error:
+            raise self._explain(error) from error
+
+    def _open(self, wait: float) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=wait, isolation_level=None, check_same_thread=False
+        )
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if (application != _APPLICATION and tables) or version > _VERSION:
+            connection.close()
+            text = (
+                f"{self._path}: is not an index of artifacts that this toolcrib can read; "
+                "move it aside and start again"
+            )
+            raise RecordError(text)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        if version != _VERSION:
+            connection.executescript(_SCHEMA)
+        return connection
+
+    def _explain(self, error: sqlite3.Error) -> RecordError:
+        text = (
+            f"{self._path}: the index of artifacts cannot be used ({error}); check disk and "
+            "modes, or move it aside: a scan then finds what is stored"
+        )
+        return RecordError(text)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection inside a transaction that excludes other writers."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._explain(error) from error
+
+    def add(
+        self,
+        connection: sqlite3.Connection,
+        folder: str,
+        name: str,
+        artifact: Artifact,
+        *,
+        namespace: str,
+        known: bool,
+    ) -> None:
+        """Add a reference; the same one again renews its age. Inside writing."""
+        if not known:
+            connection.execute(
+                "INSERT INTO namespaces VALUES (?1, ?2, 1, ?3) ON CONFLICT DO UPDATE SET "
+                "items = items + 1, total = total + ?3",
+                (folder, namespace, artifact.size),
+            )
+        connection.execute(
+            "INSERT INTO artifacts "
+            "(folder, name, size, media_type, title, created, expires, pinned) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "expires = excluded.expires, pinned = max(pinned, excluded.pinned)",
+            (
+                folder,
+                name,
+                artifact.size,
+                artifact.media_type,
+                artifact.title or "",
+                artifact.created,
+                artifact.expires,
+                artifact.pinned,
+            ),
+        )
+
+    def remove(self, connection: sqlite3.Connection, folder: str, names: Iterable[str]) -> int:
+        """Remove all references to blobs; return how many. Inside writing."""
+        gone = 0
+        for name in names:
+            gone += connection.execute(
+                "DELETE FROM artifacts WHERE folder = ? AND name = ?", (folder, name)
+            ).rowcount
+        self.recount(connection, folder)
+        return gone
+
+    def recount(self, connection: sqlite3.Connection, folder: str) -> None:
+        """Count a namespace anew after something was removed. Inside writing."""
+        sizes = self.sizes(folder)
+        total = sum(size for size, _ in sizes.values())
+        connection.execute(
+            "UPDATE namespaces SET items = ?, total = ? WHERE folder = ?",
+            (len(sizes), total, folder),
+        )
+
+    def has(self, folder: str, name: str) -> bool:
+        """Tell whether a namespace refers to a blob."""
+        with self._lock:
+            found = self._connection.execute(
+                "SELECT 1 FROM artifacts WHERE folder = ? AND name = ? LIMIT 1", (folder, name)
+            ).fetchone()
+        return found is not None
+
+    def list(self, folder: str, name: str | None = None) -> tuple[Artifact, ...]:
+        """Return the references of a namespace, oldest first."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT name, size, media_type, title, created, expires, pinned "
+                "FROM artifacts WHERE folder = ?1 AND (?2 IS NULL OR name = ?2) "
+                "ORDER BY number",
+                (folder, name),
+            ).fetchall()
+        return tuple(
+            Artifact(
+                digest="sha256:" + name,
+                size=size,
+                media_type=media_type,
+                title=title or None,
+                created=created,
+                expires=expires,
+                pinned=bool(pinned),
+            )
+            for name, size, media_type, title, created, expires, pinned in rows
+        )
+
+    def sizes(self, folder: str) -> dict[str, tuple[int, bool]]:
+        """Return size and pin of each blob of a namespace."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT name, max(size), max(pinned) FROM artifacts WHERE folder = ? "
+                "GROUP BY name",
+                (folder,),
+            ).fetchall()
+        return {name: (size, bool(pinned)) for name, size, pinned in rows}
+
+    def total(self, folder: str) -> tuple[int, int]:
+        """Return how many blobs a namespace has, and their bytes."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT items, total FROM namespaces WHERE folder = ?", (folder,)
+            ).fetchone()
+        return (row[0], row[1]) if row else (0, 0)
+
+    def namespaces(self) -> tuple[tuple[str, str], ...]:
+        """Return folder and name of each namespace, by name."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT folder, name FROM namespaces ORDER BY name"
+            ).fetchall()
+        return tuple((row[0], row[1]) for row in rows)
