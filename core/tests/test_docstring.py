@@ -1,5 +1,8 @@
 """Docstrings: summary, details and parameters, with and without the parser."""
 
+from collections import namedtuple
+from dataclasses import dataclass
+
 import pytest
 
 from toolcrib import docstring
@@ -73,8 +76,6 @@ def test_prose_with_colons_is_no_section():
 
 def test_made_up_docstrings_of_classes_are_left_out():
     """A dataclass that says nothing has a docstring that Python wrote."""
-    from collections import namedtuple
-    from dataclasses import dataclass
 
     @dataclass
     class Plain:

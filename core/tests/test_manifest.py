@@ -1,5 +1,7 @@
 """Manifests: written from code, read without it."""
 
+# ruff: noqa: D417 - the docstring of a tool is the material
+
 from __future__ import annotations
 
 import json
@@ -13,7 +15,6 @@ import pytest
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from toolcrib import manifest
 from toolcrib.constraints import Between
 from toolcrib.errors import DeclarationError, ManifestError

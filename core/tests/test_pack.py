@@ -1,5 +1,7 @@
 """Packs: tools from functions, the functions beside them, resources, sources and hooks."""
 
+# ruff: noqa: D101, FBT001, FBT002 - handlers of every kind are the material
+
 from __future__ import annotations
 
 import asyncio
@@ -244,7 +246,7 @@ def test_problems_of_all_tools_at_once(pack):
     with pytest.raises(DeclarationError) as raised:
         pack.tools()
     assert len(raised.value.problems) == 3
-    with pytest.raises(DeclarationError, match="parameter 'b'.*Nowhere") as raised:
+    with pytest.raises(DeclarationError, match=r"parameter 'b'.*Nowhere") as raised:
         two.tool  # noqa: B018
     assert "parameter 'return'" in str(raised.value)
 
@@ -366,7 +368,8 @@ def test_check_raises_through(forecast):
 
     @forecast.check
     def _(city: str, days: int = 3) -> None:
-        raise Invalid("/city", "There is no such town.")
+        where, text = "/city", "There is no such town."
+        raise Invalid(where, text)
 
     with pytest.raises(Invalid, match="no such town"):
         forecast.implementation.companions.check(city="x", days=1)
@@ -476,7 +479,7 @@ def test_only_provided_hooks_are_there(pack):
 
 
 def test_hooks_answer(pack, forecast):
-    """pluggy gets tools, signatures and None where a tool has none."""
+    """The hooks give tools, signatures and None where a tool has none."""
     pack.tool(name="other")(lambda ctx: None)
     forecast.signature(lambda city, days: Signature(effects={"net_read"}))
     manager, _ = registered(pack)

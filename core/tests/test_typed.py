@@ -1,10 +1,12 @@
 """Typed handlers: values of exactly the declared types, or a refusal."""
 
+# ruff: noqa: D101, FBT001 - handlers of every kind are the material
+
 from __future__ import annotations
 
 import base64
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import json
@@ -18,7 +20,6 @@ import pytest
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from toolcrib.codec import unstructure
 from toolcrib.errors import Invalid
 from toolcrib.introspection import Field
@@ -50,7 +51,7 @@ class Point:
 
 class Movie(TypedDict):
     title: str
-    released: NotRequired[datetime.date]
+    released: NotRequired[dt.date]
 
 
 class Pair(NamedTuple):
@@ -89,14 +90,14 @@ def structure(kind, value):
         (float | int, 1, 1),
         (Node | Point, {"x": 1}, Point(1.0)),
         (pathlib.PurePosixPath, "a/b", pathlib.PurePosixPath("a/b")),
-        (datetime.date, "2026-01-31", datetime.date(2026, 1, 31)),
-        (datetime.time, "09:30", datetime.time(9, 30)),
+        (dt.date, "2026-01-31", dt.date(2026, 1, 31)),
+        (dt.time, "09:30", dt.time(9, 30)),
         (
-            datetime.datetime,
+            dt.datetime,
             "2026-01-31T09:30:00Z",
-            datetime.datetime(2026, 1, 31, 9, 30, tzinfo=datetime.UTC),
+            dt.datetime(2026, 1, 31, 9, 30, tzinfo=dt.UTC),
         ),
-        (datetime.timedelta, "-P1DT2H", -datetime.timedelta(days=1, hours=2)),
+        (dt.timedelta, "-P1DT2H", -dt.timedelta(days=1, hours=2)),
         (
             uuid.UUID,
             "12345678-1234-5678-1234-567812345678",
@@ -113,7 +114,7 @@ def structure(kind, value):
         (
             Movie,
             {"title": "M", "released": "2026-01-31"},
-            {"title": "M", "released": datetime.date(2026, 1, 31)},
+            {"title": "M", "released": dt.date(2026, 1, 31)},
         ),
         (Pair, {"left": "a"}, Pair("a")),
         (Box[int], {"content": 1.0}, Box(1)),
@@ -150,12 +151,12 @@ def test_structure(kind, value, made):
         (Colour, 1.0),
         (pathlib.Path, 1),
         (pathlib.Path, "a\0b"),
-        (datetime.date, "20260131"),
-        (datetime.date, "2026-02-31"),
-        (datetime.datetime, 0),
-        (datetime.timedelta, "P"),
-        (datetime.timedelta, "PT"),
-        (datetime.timedelta, "P1Y"),
+        (dt.date, "20260131"),
+        (dt.date, "2026-02-31"),
+        (dt.datetime, 0),
+        (dt.timedelta, "P"),
+        (dt.timedelta, "PT"),
+        (dt.timedelta, "P1Y"),
         (uuid.UUID, "{12345678123456781234567812345678}"),
         (decimal.Decimal, 1.5),
         (decimal.Decimal, "NaN"),
@@ -227,7 +228,7 @@ def test_types_of_an_enclosing_function():
 
 @attrs.frozen
 class Everything:
-    when: datetime.datetime
+    when: dt.datetime
     where: pathlib.PurePosixPath
     colour: Colour
     many: tuple[Pair, ...]
@@ -235,13 +236,13 @@ class Everything:
     data: bytes
     table: dict[str, Point]
     money: decimal.Decimal
-    length: datetime.timedelta
+    length: dt.timedelta
     key: uuid.UUID
 
 
 EVERYTHING = st.builds(
     Everything,
-    when=st.datetimes(timezones=st.just(datetime.UTC)),
+    when=st.datetimes(timezones=st.just(dt.UTC)),
     where=st.sampled_from([pathlib.PurePosixPath("a/b"), pathlib.PurePosixPath("/")]),
     colour=st.sampled_from(Colour),
     many=st.lists(st.builds(Pair, st.text(), st.integers())).map(tuple),

@@ -1,7 +1,9 @@
 """From types to JSON Schema."""
 
+# ruff: noqa: A002, B008, D101, FBT001, PLR0917 - handlers of every kind are the material
+
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import pathlib
@@ -35,6 +37,7 @@ from toolcrib.constraints import (
     Url,
 )
 from toolcrib.errors import DeclarationError
+from toolcrib.outcome import Image, Result, Text
 from toolcrib.schema import normalize
 from toolcrib.typeschema import input_schema, output_schema, schema_of
 
@@ -132,9 +135,9 @@ class Box(Generic[T]):
         ),
         (pathlib.Path, {"type": "string", "format": "path"}),
         (Url, {"type": "string", "format": "uri"}),
-        (datetime.datetime, {"type": "string", "format": "date-time"}),
-        (datetime.date, {"type": "string", "format": "date"}),
-        (datetime.timedelta, {"type": "string", "format": "duration"}),
+        (dt.datetime, {"type": "string", "format": "date-time"}),
+        (dt.date, {"type": "string", "format": "date"}),
+        (dt.timedelta, {"type": "string", "format": "duration"}),
         (uuid.UUID, {"type": "string", "format": "uuid"}),
         (decimal.Decimal, {"type": "string", "pattern": r"^[+-]?[0-9]+(\.[0-9]+)?$"}),
         (bytes, {"type": "string", "contentEncoding": "base64"}),
@@ -262,7 +265,7 @@ def test_defaults_travel_as_json():
         ctx,
         colour: Colour = Colour.RED,
         where: pathlib.PurePosixPath = pathlib.PurePosixPath("a"),
-        when: datetime.timedelta = datetime.timedelta(hours=1, seconds=1.5),
+        when: dt.timedelta = dt.timedelta(hours=1, seconds=1.5),
         tags: frozenset[str] = frozenset({"b", "a"}),
         point: Point = Point(1),
         nothing: int | None = None,
@@ -375,7 +378,6 @@ def test_bounds_are_ordered():
 
 def test_outputs():
     """Structured values have an output schema, content has none."""
-    from toolcrib.outcome import Image, Result, Text
 
     def text(ctx) -> str: ...
     def result(ctx) -> Result: ...

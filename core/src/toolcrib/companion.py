@@ -1,17 +1,18 @@
-"""The functions beside a handler: that they share its parameters, and how they are called."""
+"""A handler and the functions beside it: what they may take, and how they are called."""
 
 from __future__ import annotations
 
 import inspect
+import typing
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_origin
 
 from .errors import DeclarationError
 from .introspection import Shape, shape
 
 
-__all__ = ["adapt", "check_arguments", "check_values", "where"]
+__all__ = ["adapt", "check_arguments", "check_form", "check_values", "where"]
 
 # Admission and selection are synchronous: a coroutine there would never be awaited.
 _SYNC = frozenset({"check", "check_output", "resolve"})
@@ -22,6 +23,33 @@ def where(function: Callable[..., Any]) -> str:
     code = getattr(inspect.unwrap(function), "__code__", None)
     name = getattr(function, "__qualname__", repr(function))
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+
+
+def check_form(form: Shape, subject: str, *, given: Any) -> list[str]:
+    """Return what is wrong with the parameters of a handler, as far as names tell."""
+    here = f"{subject}: {where(form.function)}"
+    if not form.positional:
+        return [f"{here} takes no context: write (ctx: Context, …)"]
+    problems = []
+    if form.positional[0] in ("self", "cls"):
+        problems.append(f"{here} is a method: a handler is a function (ctx, …)")
+    problems += [
+        f"{here}: parameter {name!r} is positional-only; arguments are given by name"
+        for name in form.positional[1 : form.only_positional]
+    ]
+    if form.rest is not None:
+        problems.append(f"{here}: parameter '*{form.rest}' has no name for its values")
+    if form.extra is not None and given is None and not _may_unpack(form):
+        problems.append(
+            f"{here}: parameter '**{form.extra}' has no names: write the parameters, "
+            "annotate it with Unpack[a TypedDict], or pass input_schema"
+        )
+    return problems
+
+
+def _may_unpack(form: Shape) -> bool:
+    note = form.function.__annotations__.get(form.extra or "")
+    return "Unpack[" in note if isinstance(note, str) else get_origin(note) is typing.Unpack
 
 
 def check_arguments(

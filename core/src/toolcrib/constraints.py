@@ -29,6 +29,7 @@ __all__ = [
     "Pattern",
     "Url",
     "apply",
+    "documentation",
     "keywords",
     "text_of",
 ]
@@ -164,6 +165,12 @@ def text_of(mark: Any) -> str | None:
         return mark
     text = getattr(mark, "documentation", None)  # typing_extensions.Doc
     return text if isinstance(text, str) else None
+
+
+def documentation(marks: tuple[Any, ...]) -> str | None:
+    """Return the last text among marks."""
+    texts = [text for mark in marks if (text := text_of(mark)) is not None]
+    return texts[-1] if texts else None
 
 
 def keywords(mark: Any) -> Iterator[tuple[str, Any]]:

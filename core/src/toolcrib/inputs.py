@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import typing
 
 from collections.abc import Callable, Mapping
-from typing import Any, get_args, get_origin
+from typing import Any, get_args
 
 import attrs
 
@@ -17,7 +16,7 @@ from .fields import fields_of, is_structured
 from .introspection import Field, Shape, parameters, resolve
 
 
-__all__ = ["Inputs", "check_form"]
+__all__ = ["Inputs"]
 
 Structure = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -59,33 +58,6 @@ class Inputs:
             ),
             lambda: typed.structurer(fields=fields, local=local),
         )
-
-
-def check_form(form: Shape, subject: str, *, given: Any) -> list[str]:
-    """Return what is wrong with the parameters of a handler, as far as names tell."""
-    here = f"{subject}: {where(form.function)}"
-    if not form.positional:
-        return [f"{here} takes no context: write (ctx: Context, …)"]
-    problems = []
-    if form.positional[0] in ("self", "cls"):
-        problems.append(f"{here} is a method: a handler is a function (ctx, …)")
-    problems += [
-        f"{here}: parameter {name!r} is positional-only; arguments are given by name"
-        for name in form.positional[1 : form.only_positional]
-    ]
-    if form.rest is not None:
-        problems.append(f"{here}: parameter '*{form.rest}' has no name for its values")
-    if form.extra is not None and given is None and not _may_unpack(form):
-        problems.append(
-            f"{here}: parameter '**{form.extra}' has no names: write the parameters, "
-            "annotate it with Unpack[a TypedDict], or pass input_schema"
-        )
-    return problems
-
-
-def _may_unpack(form: Shape) -> bool:
-    note = form.function.__annotations__.get(form.extra or "")
-    return "Unpack[" in note if isinstance(note, str) else get_origin(note) is typing.Unpack
 
 
 def _extra(form: Shape, local: Mapping[str, Any], subject: str) -> list[Field]:

@@ -20,13 +20,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from . import hookspecs
-from .companion import where
+from .companion import check_form, where
 from .context import Context, PackHost
 from .declaration import PackOptions, ToolOptions, check_name, read_options
 from .errors import DeclarationError
 from .hookspecs import hookimpl
 from .implementation import Implementation
-from .inputs import check_form
 from .introspection import enclosing_names, shape
 from .manifest import CommandGroup, is_reference
 from .names import is_pack_id

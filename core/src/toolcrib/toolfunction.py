@@ -10,22 +10,24 @@ import inspect
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
 
 import attrs
 
-from . import docstring, typed
 from .companion import adapt, check_arguments, check_values
 from .context import Context
 from .errors import DeclarationError
 from .implementation import Companions, Implementation
-from .inputs import Inputs
 from .introspection import Shape
 from .outcome import Outcome
 from .signature import Signature
 from .tool import Description, Requirements, Tool
-from .typeschema import output_schema, schema_of
 from .vocabulary import Cancellation
+
+
+if TYPE_CHECKING:
+    from .docstring import Docstring
+    from .inputs import Inputs
 
 
 __all__ = ["ToolFunction"]
@@ -189,6 +191,8 @@ class ToolFunction(Generic[P, R]):
             DeclarationError: every parameter that cannot be described.
         """
         if self._inputs is None:
+            from .inputs import Inputs  # noqa: PLC0415 - nothing of schemas before one is asked
+
             schema = self.options.get("input_schema")
             self._inputs = Inputs.of(self.handler, self._form, schema, self._local, self.id)
         return self._inputs
@@ -201,6 +205,8 @@ class ToolFunction(Generic[P, R]):
             DeclarationError: every problem of parameters and return annotation.
         """
         if self._tool is None:
+            from . import docstring  # noqa: PLC0415 - the same
+
             said = docstring.parse(self.handler.__doc__)
             input_schema, output = _together(
                 partial(self._input_schema, said), self._output_schema
@@ -208,9 +214,7 @@ class ToolFunction(Generic[P, R]):
             self._tool = self._declare(said, input_schema, output)
         return self._tool
 
-    def _declare(
-        self, said: docstring.Docstring, input_schema: dict[str, Any], output: Any
-    ) -> Tool:
+    def _declare(self, said: Docstring, input_schema: dict[str, Any], output: Any) -> Tool:
         plain = dict(self.options)
         title = plain.pop("title", None) or self.name.replace("_", " ").capitalize()
         description = Description(
@@ -231,10 +235,12 @@ class ToolFunction(Generic[P, R]):
             **plain,
         )
 
-    def _input_schema(self, said: docstring.Docstring) -> dict[str, Any]:
+    def _input_schema(self, said: Docstring) -> dict[str, Any]:
         return self.inputs.schema(said.parameters)
 
     def _output_schema(self) -> Any:
+        from .typeschema import output_schema, schema_of  # noqa: PLC0415 - the same
+
         given = self.options.get("output_schema")
         if isinstance(given, type):
             return schema_of(given, local=self._local, subject=f"{self.id}: output_schema")
@@ -250,6 +256,8 @@ class ToolFunction(Generic[P, R]):
             DeclarationError: as ``tool``.
         """
         if self._implementation is None:
+            from . import typed  # noqa: PLC0415 - the same
+
             tool = self.tool
             structure = self.inputs.structurer()
             ready = {

@@ -7,7 +7,8 @@ from typing import Any, get_args, get_origin
 
 from . import codec
 from .errors import Invalid
-from .introspection import MAPPINGS, UNIONS, Field, parameters, peel, returned
+from .introspection import MAPPINGS, UNIONS, Field, parameters, peel
+from .returns import returned
 
 
 __all__ = ["structure_into", "structurer", "unstructurer"]

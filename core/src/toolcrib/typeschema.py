@@ -41,12 +41,11 @@ from .introspection import (
     SETS,
     UNIONS,
     Field,
-    documentation,
     parameters,
     peel,
-    returned,
     shape,
 )
+from .returns import returned
 
 
 __all__ = ["Builder", "input_schema", "output_schema", "schema_of"]
@@ -79,7 +78,7 @@ class Builder:
         for mark in marks:
             _refuse_foreign(mark)
             constraints.apply(schema, dict(constraints.keywords(mark)))
-        text = documentation(marks)
+        text = constraints.documentation(marks)
         if text is not None:
             schema["description"] = text
         return schema

@@ -190,7 +190,7 @@ def _(town: str, days: int = 3) -> str:
     return town
 
 
-@pack.tool  # type: ignore[arg-type]  # pyright: ignore
+@pack.tool  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue, reportUntypedFunctionDecorator]
 async def contextless(city: str) -> str:
     """Show that a handler without a context is found."""
     return city
