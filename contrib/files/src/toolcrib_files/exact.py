@@ -7,6 +7,7 @@ import re
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Annotated
 
 import attrs
 
@@ -16,7 +17,8 @@ from .texts import newline_at, visible
 
 __all__ = ["Edit", "Span", "apply", "line_number"]
 
-_ENDS = r"(?:\r\n|\n|\r)"
+# Atomic: a CRLF is one line end and never two.
+_ENDS = r"(?>\r\n|\n|\r)"
 _ANY_END = re.compile(r"\r\n|\n|\r")
 _LONE_FEED = re.compile(r"(?<!\r)\n")
 _MOST_LISTED = 10
@@ -34,10 +36,10 @@ class Edit:
         count: How many places are meant; another number refuses the edit.
     """
 
-    old: str
-    new: str
-    replace_all: bool = False
-    count: int | None = None
+    old: Annotated[str, "Text that stands in the file"]
+    new: Annotated[str, "Text to put in its place, verbatim"]
+    replace_all: Annotated[bool, "Whether to replace every place"] = False
+    count: Annotated[int | None, "How many places there must be"] = None
 
 
 @attrs.frozen

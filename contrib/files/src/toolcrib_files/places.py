@@ -11,7 +11,7 @@ import attrs
 from .faults import Fault
 
 
-__all__ = ["Place", "canonical_root", "locate", "printable", "require_portable"]
+__all__ = ["Place", "canonical_root", "identity_of", "locate", "printable", "require_portable"]
 
 LONGEST_PATH = 4096
 LONGEST_NAME = 255
@@ -74,8 +74,16 @@ def _place(root: str, path: str) -> Place:
     return Place(root, path, path[len(prefix) :] if inside else path)
 
 
-def canonical_root(root: str | os.PathLike[str]) -> str:
-    """Return the workspace's path if the workspace is still there.
+def identity_of(root: str) -> tuple[int, int]:
+    """Return what tells a folder from another one that takes its name later."""
+    found = os.stat(root)
+    return found.st_dev, found.st_ino
+
+
+def canonical_root(
+    root: str | os.PathLike[str], *, identity: tuple[int, int] | None = None
+) -> str:
+    """Return the workspace's path if it is still there, and still the same folder.
 
     There is no other folder to fall back to: a workspace that vanished, or became a
     link to another folder, ends the call.
@@ -84,6 +92,7 @@ def canonical_root(root: str | os.PathLike[str]) -> str:
     try:
         real = os.path.realpath(text, strict=True)
         there = real == os.path.abspath(text) and stat.S_ISDIR(os.lstat(real).st_mode)
+        there = there and identity in (None, identity_of(real))
     except OSError:
         there = False
     if not there:

@@ -61,7 +61,11 @@ class Skipped:
         if len(names) < _MOST_NAMED:
             names.append(printable(path))
 
-    def sentence(self) -> str:
+    def as_words(self) -> dict[str, int]:
+        """Return the counts by reason, for an answer."""
+        return {str(reason): count for reason, count in sorted(self.counts.items())}
+
+    def sentence(self, *, switches: bool = True) -> str:
         """Say what was left out and how to include it; empty if nothing was."""
         if not self.counts:
             return ""
@@ -69,10 +73,10 @@ class Skipped:
         for reason, count in sorted(self.counts.items()):
             names = ", ".join(self.named[reason]) + (", …" if count > _MOST_NAMED else "")
             parts.append(f"{count} {reason} ({names})")
-        switches = [r for r in ("hidden", "ignored", "binary", "large") if r in self.counts]
+        known = [r for r in ("hidden", "ignored", "binary", "large") if r in self.counts]
         text = "Skipped: " + "; ".join(parts) + "."
-        if switches:
-            text += f" To look there too: include={switches!r}, or name the path.".replace(
+        if known and switches:
+            text += f" To look there too: include={known!r}, or name the path.".replace(
                 "'", '"'
             )
         return text
