@@ -76,6 +76,7 @@ class ActivePack:
         self.host = host
         self.problems: deque[str] = deque(maxlen=64)
         self.missed = 0
+        self._aliases = aliases
         self._own = _by_id(implementations, aliases)
         self._live: dict[str, dict[str, Implementation]] = {}
         self._all: Mapping[str, Implementation] = MappingProxyType(self._own)
@@ -99,19 +100,18 @@ class ActivePack:
         """Tell whether the pack answers a hook."""
         return hook in self._hooks
 
-    def set_live(
-        self,
-        source: str,
-        implementations: Iterable[Implementation],
-        *,
-        aliases: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
+    def set_live(self, source: str, implementations: Iterable[Implementation]) -> None:
         """Replace the tools of a live source, all at once."""
-        self._live[source] = _by_id(implementations, aliases)
+        self._live[source] = _by_id(implementations, self._aliases)
         merged = dict(self._own)
         for tools in self._live.values():
             merged.update(tools)
         self._all = MappingProxyType(merged)
+
+    @property
+    def projector(self) -> HookCaller | None:
+        """The pack's ``toolcrib_project``, or None."""
+        return self._hooks.get("toolcrib_project")
 
     async def signature(self, tool: Tool, arguments: Mapping[str, Any]) -> Signature | None:
         """Return what a call touches; None if the pack does not say: then it is asked."""

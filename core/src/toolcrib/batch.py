@@ -8,8 +8,6 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from . import running
 from .codes import refuse
 from .events import Event
@@ -150,12 +148,14 @@ class Batch:
 
     def payload(self) -> dict[str, Any]:
         """Return what is needed to restore the batch in another process."""
+        view = self.view
         return {
             "id": self.id,
-            "conversation": self._session.conversation,
             "principal": self._session.principal,
-            "dialect": self.view.dialect.name,
-            "view": self.view.digest,
+            "dialect": view.dialect.name,
+            "strict": view.strict,
+            "shown": list(view.tools),
+            "view": view.digest,
             "calls": [_call_payload(item) for item in self._items],
         }
 
@@ -172,9 +172,9 @@ def _call_payload(item: Item) -> dict[str, Any]:
         "position": call.position,
         "response_digest": call.response_digest,
         "arguments": dict(arguments) if isinstance(arguments, Mapping) else arguments,
-        "admitted": admitted.text if admitted else None,
-        "definition": admitted.tool.definition_digest if admitted else None,
-        "question": attrs.asdict(item.question) if item.question else None,
+        "admitted": admitted.text if admitted is not None else None,
+        "definition": admitted.tool.definition_digest if admitted is not None else None,
+        "question": item.question.id if item.question is not None else None,
     }
 
 

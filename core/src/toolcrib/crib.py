@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import canonical
-from .errors import Invalid, NotFound
+from .errors import Invalid
 from .implementation import Companions, Implementation
-from .outcome import Image, Json, Result, Text
+from .names import wire_name
+from .outcome import Result, Text
 from .signature import Signature
 from .tool import Description, Tool
 from .vocabulary import Cancellation, Concurrency, Idempotence, Label
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from .host import RunContext
 
 
-__all__ = ["READ", "SEARCH", "implementations"]
+__all__ = ["PACK", "READ", "SEARCH", "TOOLS", "CorePack"]
+
+PACK = "crib"
 
 MOST = 25
 
@@ -99,17 +101,17 @@ READ = Tool(
 
 
 async def _search(ctx: RunContext, query: str, limit: int = 5) -> Result:
-    session = ctx._session  # noqa: SLF001 - the core's own pack is part of the façade
+    shown = ctx._session.shown  # noqa: SLF001 - the core's own pack is part of the façade
     if query.startswith("select:"):
         names = [n.strip() for n in query.removeprefix("select:").split(",") if n.strip()]
         if not 1 <= len(names) <= MOST:
             text = f"name 1 to {MOST} tools, such as select:files_read,files_edit"
             raise Invalid("/query", text)
-        found, missing = session.select_by_name(names)
+        found, missing = await shown.named(names)
     else:
-        found, missing = session.search(query, limit), ()
-    loaded = session.load([tool.id for tool in found])
-    lines = [f"{session.wire_name(t.id)}: {t.description.summary}" for t in found]
+        found, missing = await shown.search(query, limit), []
+    loaded = shown.load([tool.id for tool in found])
+    lines = [f"{wire_name(t.id)}: {t.description.summary}" for t in found]
     if missing:
         lines.append("Not found: " + ", ".join(missing))
     if not found:
@@ -124,18 +126,35 @@ async def _search(ctx: RunContext, query: str, limit: int = 5) -> Result:
 
 
 async def _read(ctx: RunContext, artifact: str, start: int = 0, size: int = 32768) -> Result:
-    session = ctx._session  # noqa: SLF001 - as above
-    refusal = session.may_read(artifact)
-    if refusal is not None:
-        raise NotFound(refusal, code="artifact.unknown")
-    return await session.page(artifact, start, size)
+    return await ctx._session.page(artifact, start, size)  # noqa: SLF001 - as above
 
 
 
 
-def implementations() -> Mapping[str, Implementation]:
-    """Return the core's own tools with their code."""
-    return {
-        SEARCH.id: Implementation(tool=SEARCH, handler=_search, companions=Companions()),
-        READ.id: Implementation(tool=READ, handler=_read, companions=Companions()),
-    }
+TOOLS = (READ, SEARCH)
+
+
+class CorePack:
+    """Stands beside the activated packs: the core's own tools need no activation."""
+
+    id = PACK
+    finding = None
+    host = None
+
+    def __init__(self) -> None:
+        self.implementations: Mapping[str, Implementation] = {
+            SEARCH.id: Implementation(tool=SEARCH, handler=_search, companions=Companions()),
+            READ.id: Implementation(tool=READ, handler=_read, companions=Companions()),
+        }
+
+    def has(self, hook: str) -> bool:
+        """Tell that it answers no hook."""
+        return False
+
+    async def signature(self, tool: Tool, arguments: Mapping[str, Any]) -> Signature:
+        """Return that nothing is touched: artifacts are the conversation's own."""
+        return Signature()
+
+    async def companion(self, *_: Any) -> None:
+        """Return that there is no companion function."""
+        return

@@ -28,9 +28,11 @@ class Item:
         outcome: Set once it ended; never changed after that.
         asked: The question, kept after it was answered.
         decision: The answer.
+        decided_by: Who or what refused it.
     """
 
     call: Call
+    batch_id: str = attrs.field(default="", kw_only=True)
     admitted: AdmittedCall | None = None
     signature: Signature | None = None
     authorized: AuthorizedCall | None = None
@@ -38,6 +40,7 @@ class Item:
     outcome: Outcome | None = None
     asked: Question | None = None
     decision: Decision | None = None
+    decided_by: tuple[str, ...] = ()
 
     @property
     def tool_id(self) -> str:

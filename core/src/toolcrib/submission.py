@@ -1,14 +1,16 @@
 """Take one call from the model's words to a judgement: run, ask, or refuse.
 
-The order is fixed: find the tool, look for a recorded outcome, admit, guards in
-policy's order (a rewrite goes back to admit), signature, rules and grants. Nothing here
-has an effect on the world; every ending is written down before the next stage starts.
+The order is fixed: look for a recorded outcome, find the tool, admit, guards in policy's
+order (a rewrite goes back to admit), signature, rules and grants. Nothing here has an
+effect on the world; every ending is written down before the next stage starts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import attrs
 
 from . import admission, permission
 from .call import AdmittedCall, Call
@@ -20,170 +22,203 @@ from .question import Question
 
 
 if TYPE_CHECKING:
-    from .activation import ActivePack
+    from .activepack import ActivePack
+    from .record import Replay
     from .session import Session
-    from .signature import Signature
     from .tool import Tool
     from .view import View
 
 
-__all__ = ["preview_of", "reauthorize", "submit"]
+__all__ = ["end", "preview_of", "readmit", "recorded", "stale", "submit", "take"]
 
 
 async def submit(session: Session, view: View, call: Call, batch_id: str) -> Item:
     """Judge one call; the item says whether it may run, is asked, or ended."""
-    item = Item(call)
-    refusal = await _judge(session, view, item, batch_id)
+    item = Item(call, batch_id=batch_id)
+    known = recorded(session, call)
+    if known is not None:
+        take(session, item, known)
+        return item
+    refusal = await _judge(session, view, item)
     if refusal is not None:
         end(session, item, refusal)
     return item
+
+
+def recorded(
+    session: Session, call: Call, admitted: AdmittedCall | None = None
+) -> Replay | Refusal | None:
+    """Return what the ledger knows of a call already."""
+    return session.toolbox.ledger.replay(
+        call,
+        conversation=session.conversation,
+        arguments_digest=admitted.digest if admitted is not None else None,
+    )
+
+
+def take(session: Session, item: Item, known: Replay | Refusal) -> None:
+    """Take a recorded outcome; nothing runs and nothing is written."""
+    if isinstance(known, Refusal):
+        end(session, item, known)
+    elif known.outcome is not None:
+        item.outcome = attrs.evolve(known.outcome, call_id=item.call.id, replayed=True)
+    else:
+        text = "This very call is running in another process. Nothing was started here."
+        refusal = refuse("call.busy", item.tool_id, text)
+        item.outcome = Outcome.from_refusal(
+            refusal, call_id=item.call.id, tool_id=item.tool_id
+        )
 
 
 def end(session: Session, item: Item, refusal: Refusal) -> None:
     """End a call that did not run, and write it down."""
     item.question = None
     item.authorized = None
-    item.outcome = Outcome.from_refusal(
-        refusal, call_id=item.call.id, tool_id=item.tool_id
+    item.outcome = Outcome.from_refusal(refusal, call_id=item.call.id, tool_id=item.tool_id)
+    entry = session.toolbox.entry(item.tool_id)
+    session.toolbox.ledger.refusal(
+        item.outcome,
+        call=item.call,
+        conversation=session.conversation,
+        principal=session.principal,
+        admitted=item.admitted,
+        provenance=entry.provenance if entry is not None else None,
+        decided_by=item.decided_by or _decided_by(refusal),
+        batch_id=item.batch_id,
     )
-    session.toolbox.ledger.refusal(session.facts_of(item), item.outcome)
     session.emit("call.finished", item, status=item.outcome.status, code=item.outcome.code)
 
 
-async def _judge(session: Session, view: View, item: Item, batch_id: str) -> Refusal | None:
-    call = item.call
-    recorded = session.recorded(call)
-    if isinstance(recorded, Outcome):
-        item.outcome = recorded
-        return None
-    if recorded is not None:
-        return recorded
-    if call.problem is not None:
-        return call.problem
-    tool = session.dispatchable(view, call)
-    if isinstance(tool, Refusal):
-        return tool
-    pack = await session.toolbox.activate(tool.pack)
-    if isinstance(pack, Refusal):
-        return pack
-    admitted = admit(session, view, call, tool, pack)
-    if isinstance(admitted, Refusal):
-        return admitted
-    admitted = await _guarded(session, view, admitted, pack)
-    if isinstance(admitted, Refusal):
-        return admitted
-    item.admitted = admitted
-    item.signature = await pack.signature(tool, admitted.arguments)
-    return await _authorized(session, view, item, pack, batch_id)
+def _decided_by(refusal: Refusal) -> tuple[str, ...]:
+    by = refusal.details.get("decided_by") or refusal.details.get("rule")
+    return (str(by),) if by else ()
 
 
-def admit(
-    session: Session, view: View, call: Call, tool: Tool, pack: ActivePack
-) -> AdmittedCall | Refusal:
-    """Admit a call as the view showed its tool."""
-    projection = view.projection(call.wire_name)
-    implementation = pack.implementations.get(tool.id)
-    return admission.admit(
-        call,
-        tool,
-        validators=session.toolbox.validators,
-        inverse=projection.inverse if projection else None,
-        check=implementation.companions.check if implementation else None,
-    )
-
-
-async def _guarded(
-    session: Session, view: View, admitted: AdmittedCall, pack: ActivePack
-) -> AdmittedCall | Refusal:
-    """Ask every guard in policy's order; start again after a rewrite."""
-    rewrote: set[str] = set()
-    guards = session.toolbox.policy.guards
-    position = 0
-    while position < len(guards):
-        guard = guards[position]
-        active = await session.toolbox.activate(guard)
-        if isinstance(active, Refusal):
-            return _broken(guard, admitted, active.text)
-        answer = await active.guard(admitted)
-        if answer is None:
-            position += 1
-            continue
-        if isinstance(answer, Refusal):
-            return answer
-        if not isinstance(answer, Mapping):
-            return _broken(guard, admitted, f"it answered a {type(answer).__name__}")
-        if guard in rewrote:
-            return _broken(guard, admitted, "it rewrote the same call twice")
-        rewrote.add(guard)
-        session.emit_guard(guard, admitted)
-        again = admit(session, view, _rewritten(admitted.call, answer), admitted.tool, pack)
-        if isinstance(again, Refusal):
-            return _broken(guard, admitted, f"it rewrote the arguments to: {again.text}")
-        admitted = again
-        position = 0
-    return admitted
-
-
-def _rewritten(call: Call, arguments: Mapping[str, Any]) -> Call:
-    import attrs  # noqa: PLC0415 - only guards that rewrite pay for it
-
-    # The rewritten arguments are the tool's own: no provider's rewrite is undone twice.
-    return attrs.evolve(call, arguments=dict(arguments), wire_name="")
-
-
-def _broken(guard: str, admitted: AdmittedCall, why: str) -> Refusal:
-    text = f"guard {guard!r} did not answer properly ({why}), so nothing ran."
-    return refuse("guard.broken", admitted.tool.id, text, guard=guard)
-
-
-async def _authorized(
-    session: Session, view: View, item: Item, pack: ActivePack, batch_id: str
-) -> Refusal | None:
+async def _judge(session: Session, view: View, item: Item) -> Refusal | None:
+    refusal = item.call.problem or await readmit(session, view, item, item.call)
+    if refusal is not None:
+        return refusal
     admitted = item.admitted
-    if admitted is None:  # pragma: no cover - a call is admitted before it is authorised
+    if admitted is None:  # pragma: no cover - there is a refusal otherwise
         raise AssertionError
-    verdict = permission.authorize(
-        admitted, item.signature, session.authority(admitted.tool.pack)
-    )
+    if item.call.provider_id is not None:
+        known = recorded(session, item.call, admitted)
+        if known is not None:
+            if isinstance(known, Refusal):
+                return known
+            take(session, item, known)
+            return None
+    verdict = permission.authorize(admitted, item.signature, session.authority.context())
     if isinstance(verdict, Refusal):
         return verdict
     if not isinstance(verdict, permission.Asked):
         item.authorized = verdict
         return None
-    question = await _question(session, view, item, verdict, pack, batch_id)
-    item.question = item.asked = question
-    session.toolbox.ledger.question(question)
-    session.emit("question.asked", item, question=question.id)
+    item.question = item.asked = await _question(session, view, item, verdict)
+    session.emit("question.asked", item, question=item.question.id)
     return None
 
 
+async def readmit(session: Session, view: View, item: Item, call: Call) -> Refusal | None:
+    """Find the tool, admit the call, ask the guards, and let the pack say what it touches."""
+    tool = session.shown.tool_of(view, call)
+    if isinstance(tool, Refusal):
+        return tool
+    pack = await session.toolbox.activate(tool.pack)
+    if isinstance(pack, Refusal):
+        return pack
+    inverted = call is item.call
+    admitted = _admit(session, view if inverted else None, call, tool, pack)
+    if isinstance(admitted, AdmittedCall) and session.toolbox.policy.guards:
+        admitted = await _guarded(session, admitted, pack)
+    if isinstance(admitted, Refusal):
+        return admitted
+    item.admitted = admitted
+    item.signature = await pack.signature(tool, admitted.arguments)
+    return None
+
+
+def _admit(
+    session: Session, view: View | None, call: Call, tool: Tool, pack: ActivePack
+) -> AdmittedCall | Refusal:
+    projected = view.projection(call.wire_name) if view is not None else None
+    implementation = pack.implementations.get(tool.id)
+    return admission.admit(
+        call,
+        tool,
+        validators=session.toolbox.validators,
+        inverse=projected.inverse if projected is not None else None,
+        check=implementation.companions.check if implementation is not None else None,
+    )
+
+
+async def _guarded(
+    session: Session, admitted: AdmittedCall, pack: ActivePack
+) -> AdmittedCall | Refusal:
+    """Ask every guard in policy's order; start again after a rewrite."""
+    guards = session.toolbox.policy.guards
+    rewrote: set[str] = set()
+    position = 0
+    while position < len(guards):
+        name = guards[position]
+        guard = await session.toolbox.activate(name)
+        if isinstance(guard, Refusal):
+            return _broken(name, admitted, guard.text)
+        answer = await guard.guard(admitted)
+        if isinstance(answer, Refusal):
+            return answer
+        if answer is None:
+            position += 1
+            continue
+        if name in rewrote:
+            return _broken(name, admitted, "it rewrote the same call twice")
+        rewrote.add(name)
+        again = _rewritten(session, admitted, answer, pack)
+        if isinstance(again, Refusal):
+            return _broken(name, admitted, f"it rewrote the arguments wrongly: {again.text}")
+        session.emit("guard.rewrote", Item(again.call), guard=name, digest=again.digest)
+        admitted = again
+        position = 0
+    return admitted
+
+
+def _rewritten(
+    session: Session, admitted: AdmittedCall, answer: Mapping[str, object], pack: ActivePack
+) -> AdmittedCall | Refusal:
+    call = attrs.evolve(admitted.call, arguments=dict(answer))
+    again = _admit(session, None, call, admitted.tool, pack)
+    if isinstance(again, Refusal):
+        return again
+    # The receipt keeps the model's own words; the digest is that of what may run.
+    return again
+
+
+def _broken(guard: str, admitted: AdmittedCall, why: str) -> Refusal:
+    text = f"Guard {guard!r} did not answer properly ({why}), so nothing ran."
+    return refuse("guard.broken", admitted.tool.id, text, guard=guard)
+
+
 async def _question(
-    session: Session,
-    view: View,
-    item: Item,
-    asked: permission.Asked,
-    pack: ActivePack,
-    batch_id: str,
+    session: Session, view: View, item: Item, asked: permission.Asked
 ) -> Question:
     admitted = item.admitted
-    if admitted is None:  # pragma: no cover - as above
+    if admitted is None:  # pragma: no cover - admitted before it is asked
         raise AssertionError
-    preview = await preview_of(admitted, pack)
-    rule = await permission.rule_offered(
-        admitted, item.signature, pack.implementations[admitted.tool.id]
-    )
+    pack = await session.toolbox.activate(admitted.tool.pack)
+    preview = await preview_of(admitted, pack) if not isinstance(pack, Refusal) else None
     return Question(
         id="q_" + item.call.id.removeprefix("call_"),
         conversation=session.conversation,
-        batch_id=batch_id,
+        batch_id=item.batch_id,
         call_id=item.call.id,
         tool_id=admitted.tool.id,
         title=f"{admitted.tool.title}: {admitted.tool.description.summary}",
         preview=preview,
         arguments=admitted.arguments,
-        resources=tuple(str(r) for r in asked.resources),
+        resources=tuple(map(str, asked.resources)),
         reasons=asked.reasons,
-        rule_offered=rule,
+        answers=asked.answers,
+        rule_offered=await _rule_offered(session, item, pack),
         group=asked.group,
         binding=permission.binding(
             admitted, preview=preview, view=view.digest, principal=session.principal
@@ -192,11 +227,26 @@ async def _question(
     )
 
 
+async def _rule_offered(
+    session: Session, item: Item, pack: ActivePack | Refusal
+) -> str | None:
+    """Return the rule that "always" would store, or None for the exact call."""
+    admitted = item.admitted
+    if admitted is None or isinstance(pack, Refusal):  # pragma: no cover - as above
+        return None
+    implementation = pack.implementations[admitted.tool.id]
+    try:
+        wide = await pack.companion(implementation, "generalize", admitted.arguments)
+    except ToolFailure:
+        return None
+    if wide is None:
+        return None
+    return permission.offer(wide, admitted, item.signature, session.authority.context())
+
+
 async def preview_of(admitted: AdmittedCall, pack: ActivePack) -> str | None:
     """Return the tool's own description of what would happen, or None."""
     implementation = pack.implementations[admitted.tool.id]
-    if implementation.companions.preview is None:
-        return None
     try:
         text = await pack.companion(implementation, "preview", admitted.arguments)
     except ToolFailure as failure:
@@ -204,33 +254,26 @@ async def preview_of(admitted: AdmittedCall, pack: ActivePack) -> str | None:
     return None if text is None else str(text)
 
 
-async def reauthorize(session: Session, view: View, item: Item) -> Refusal | None:
-    """Check that an approved call is still what the person was shown.
-
-    Returns:
-        ``answer.stale`` if arguments, definition, preview, view or principal changed.
-    """
+async def stale(session: Session, view: View, item: Item) -> Refusal | None:
+    """Return why an approved call is no longer what the person was shown, or None."""
     admitted, question = item.admitted, item.asked
     if admitted is None or question is None:
         return None
     pack = await session.toolbox.activate(admitted.tool.pack)
     if isinstance(pack, Refusal):
         return pack
-    current = session.toolbox.catalog.tools.get(admitted.tool.id)
+    tool = session.shown.tool_of(view, item.call)
+    if isinstance(tool, Refusal):
+        return tool
     preview = await preview_of(admitted, pack)
     binding = permission.binding(
         admitted, preview=preview, view=view.digest, principal=session.principal
     )
-    same_tool = (
-        current is not None
-        and current.tool.definition_digest == admitted.tool.definition_digest
-    )
-    if binding == question.binding and same_tool:
+    if binding == question.binding:
         return None
-    what = "its preview" if same_tool else "the tool's definition"
-    return refuse(
-        "answer.stale",
-        admitted.tool.id,
-        f"What was approved is no longer what would happen: {what} changed. Nothing "
-        "ran. Look at the present state and make the call again.",
+    what = "its preview" if preview != question.preview else "the view of the tools"
+    text = (
+        f"What was approved is no longer what would happen: {what} changed. Nothing ran. "
+        "Look at the present state and make the call again."
     )
+    return refuse("answer.stale", admitted.tool.id, text)

@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import logging
 import secrets as random
 
-from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import crib, permission, projection
+from . import catalog, crib, places, projection
 from .activation import Activator
-from .artifacts import ArtifactStore
-from .catalog import compose
+from .activepack import ActivePack
 from .discovery import discover
 from .errors import StageError
 from .events import Event, EventLog
-from .execution import Scheduler, Threads
+from .execution import Runtime, Scheduler, Threads
 from .host import Folder, Host, NobodyAsks, SystemClock
 from .jobs import MemoryJobs
 from .lifetimes import Lifetimes
-from .names import closest
-from .codes import refuse
 from .outcome import Refusal
+from .permission import Protected, RuleSet
 from .policy import Policy
 from .record import Ledger
 from .session import Session
+from .sources import Sources
 from .validator import Validators
-from .view import View
-from .vocabulary import Audience, Mode
+from .vocabulary import Mode
 
 
 if TYPE_CHECKING:
-    from .activation import ActivePack
-    from .call import Call
-    from .catalog import Catalog
-    from .context import Agents, Ask, Clock, Jobs
-    from .tool import Tool
+    from .artifacts import ArtifactStore
+    from .catalog import Catalog, Entry
+    from .context import Agents, Ask, Clock
+    from .findings import Findings
+    from .search import SearchIndex
+    from .sync import SyncToolbox
 
 
 __all__ = ["Toolbox"]
@@ -45,27 +44,258 @@ __all__ = ["Toolbox"]
 class Toolbox:
     """The tools that a policy allows, ready for sessions.
 
+    Use it as ``async with Toolbox(policy) as box``; ``Toolbox.sync(policy)`` gives the
+    same names, blocking.
+
     Args:
         policy: What is enabled and what is allowed; nothing at all by default.
+        findings: What is installed; found when the toolbox is entered by default.
         clock, ask, jobs, agents: Parts of the host; small real defaults without them.
+
+    Attributes:
+        catalog: The tools that policy lets be offered; replaced when a source changes.
+        ledger: Where calls are recorded.
+        news: What changed, for readers with cursors of their own.
     """
+
+    catalog: Catalog
+    ledger: Ledger
 
     def __init__(
         self,
         policy: Policy | None = None,
         *,
+        findings: Findings | None = None,
         clock: Clock | None = None,
         ask: Ask | None = None,
-        jobs: Jobs | None = None,
+        jobs: MemoryJobs | None = None,
         agents: Agents | None = None,
     ) -> None:
         self.policy = policy if policy is not None else Policy()
         self.clock: Clock = clock if clock is not None else SystemClock()
         self.ask: Ask = ask if ask is not None else NobodyAsks()
-        self.jobs: Jobs = jobs if jobs is not None else MemoryJobs(self.clock)
         self.agents = agents
-        self.validators = Validators()
-        self.lifetimes = Lifetimes("toolbox")
+        self.jobs = jobs if jobs is not None else MemoryJobs(self.clock)
         self.news = EventLog()
+        self.validators = Validators()
+        self.projections = projection.ProjectionCache()
+        self.workspace = Folder(self.policy.workspace, trusted=self.policy.trusted)
+        self.state = self.policy.state or places.state_folder()
+        self._findings = findings
         self._sessions: set[Session] = set()
-        self._open = False
+        self._opened: contextlib.AsyncExitStack | None = None
+        self._index: tuple[int, SearchIndex] | None = None
+        self._artifacts: ArtifactStore | None = None
+        self._hearing: dict[str, ActivePack] = {}
+
+    @classmethod
+    def sync(cls, policy: Policy | None = None, **parts: Any) -> SyncToolbox:
+        """Return the same toolbox with blocking methods, for code without a loop."""
+        from .sync import SyncToolbox  # noqa: PLC0415 - only blocking callers pay for it
+
+        return SyncToolbox(policy, **parts)
+
+    # -- opening and closing -------------------------------------------------------
+
+    async def __aenter__(self) -> Toolbox:
+        if self._opened is not None:
+            text = "the toolbox is open already"
+            raise StageError(text)
+        async with contextlib.AsyncExitStack() as stack:
+            await self._open(stack)
+            self._opened = stack.pop_all()
+        return self
+
+    async def _open(self, stack: contextlib.AsyncExitStack) -> None:
+        policy = self.policy
+        findings = self._findings
+        if findings is None:
+            findings = discover(local=policy.local, develop=policy.develop)
+        capabilities = {"ask", "artifacts", "jobs", "secrets"}
+        if self.agents is not None:
+            capabilities.add("agents")
+        self.catalog = catalog.compose(findings, policy, capabilities=capabilities)
+        self.ledger = Ledger.open(
+            policy.ledger, durability=policy.durability, clock=self.clock.time
+        )
+        stack.callback(self.ledger.close)
+        self.ledger.recover()
+        self.runtime = Runtime(
+            scheduler=Scheduler(policy.limits),
+            threads=Threads(policy.limits.total),
+            clock=self.clock,
+        )
+        stack.callback(self.runtime.close)
+        self.rules = RuleSet(policy.rules, workspace=self.workspace.root)
+        self.protected = Protected(self._own_paths())
+        self.activator = Activator(self.catalog, self._host, isolate=policy.isolate)
+        stack.push_async_callback(self.activator.close)
+        self.crib = crib.CorePack()
+        self.lifetimes = Lifetimes("toolbox")
+        stack.push_async_callback(self.lifetimes.close)
+        self.own_session = Session(self, "", principal="toolcrib", mode=Mode.ASK)
+        self.sources = Sources(self)
+        stack.push_async_callback(self.sources.close)
+        stack.push_async_callback(self.jobs.close)
+        for name in dict.fromkeys((*policy.guards, *policy.reviewers, *policy.observers)):
+            await self.activate(name)
+        self.projectors = [
+            pack.projector
+            for name in policy.projectors
+            if isinstance(pack := await self.activate(name), ActivePack) and pack.projector
+        ]
+        await self.sources.open()
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close sessions, jobs, sources, resources, packs and the ledger, in this order."""
+        stack, self._opened = self._opened, None
+        if stack is None:
+            return
+        async with stack:
+            for session in list(self._sessions):
+                await session.close()
+
+    def _own_paths(self) -> list[Path]:
+        """Return what no tool may change: policy, trust, lock, ledger, artifacts."""
+        policy = self.policy
+        root = self.workspace.root
+        own = [
+            places.config_folder(),
+            root / places.POLICY_FILE,
+            root / "toolcrib.lock",
+            self.state / "trusted.json",
+            self.state / "artifacts",
+        ]
+        if policy.file is not None:
+            own.append(policy.file)
+        if policy.ledger is not None:
+            ledger = policy.ledger
+            own += [ledger.with_name(ledger.name + end) for end in ("", "-wal", "-shm", ".runs")]
+        return own
+
+    def _host(self, pack: str) -> Host:
+        return Host(
+            pack=pack,
+            workspace=self.workspace,
+            clock=self.clock,
+            agents=self.agents,
+            logger=logging.getLogger(f"toolcrib.pack.{pack}"),
+            settings=self.policy.settings.get(pack, {}),
+            state_root=self.state,
+        )
+
+    def pack_state(self, pack: str) -> Path:
+        """Return the private folder of a pack, whether or not it exists."""
+        return self.state / "packs" / pack
+
+    def host_of(self, pack: str) -> Host:
+        """Return what a pack is given."""
+        active = self.activator.active.get(pack)
+        return active.host if active is not None and active.host else self._host(pack)
+
+    # -- sessions --------------------------------------------------------------------
+
+    def session(
+        self,
+        conversation: str | None = None,
+        *,
+        principal: str = "user",
+        mode: Mode | str | None = None,
+        app: Any = None,
+        ask: Ask | None = None,
+    ) -> Session:
+        """Make a session; open it with ``async with``.
+
+        Args:
+            conversation: Its durable name; without one it is new and has no past.
+            principal: On whose behalf the calls run.
+            mode: What happens to calls that nothing else decides; policy's by default.
+            app: Any value of the app's own; tools see it as ``ctx.app``.
+            ask: How tools reach the person.
+        """
+        if self._opened is None:
+            text = "the toolbox is not open: async with Toolbox(policy) as box"
+            raise StageError(text)
+        session = Session(
+            self,
+            conversation or "anonymous-" + random.token_hex(8),
+            principal=principal,
+            mode=Mode(mode) if mode is not None else self.policy.mode,
+            app=app,
+            ask=ask,
+        )
+        self._sessions.add(session)
+        return session
+
+    def forget(self, session: Session) -> None:
+        """Let go of a closed session."""
+        self._sessions.discard(session)
+
+    # -- what sessions need of the stages ----------------------------------------------
+
+    async def activate(self, pack: str) -> ActivePack | Refusal:
+        """Return a pack with its code loaded, or why it is not."""
+        if pack == crib.PACK:
+            return self.crib
+        active = await self.activator.activate(pack)
+        if isinstance(active, ActivePack) and active.has("toolcrib_observe"):
+            self._hearing[active.id] = active
+        return active
+
+    def entry(self, tool_id: str) -> Entry | None:
+        """Return the entry of a tool that is offered."""
+        return self.catalog.tools.get(tool_id)
+
+    @property
+    def index(self) -> SearchIndex:
+        """The search index over the catalog, built when it is first asked for."""
+        from .search import SearchIndex  # noqa: PLC0415 - only with deferral
+
+        revision = self.catalog.revision
+        if self._index is None or self._index[0] != revision:
+            tools = (entry.tool for entry in self.catalog.tools.values())
+            self._index = (revision, SearchIndex(tools))
+        return self._index[1]
+
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """The artifact store, opened when it is first used."""
+        if self._artifacts is None:
+            from .artifacts import ArtifactStore  # noqa: PLC0415 - few calls need it
+
+            self._artifacts = ArtifactStore(self.state / "artifacts")
+        return self._artifacts
+
+    def replace_catalog(self, new: Catalog) -> None:
+        """Take a new catalog, and say what changed."""
+        old, self.catalog = self.catalog, new
+        difference = catalog.changes(old, new)
+        if difference:
+            data = {
+                "added": list(difference.added),
+                "removed": list(difference.removed),
+                "changed": {k: list(v) for k, v in difference.changed.items()},
+                "stale": list(difference.stale),
+                "revision": new.revision,
+            }
+            self.tell(Event(name="catalog.changed", time=self.clock.time(), data=data))
+
+    def tell(self, event: Event, *, key: str | None = None) -> None:
+        """Add to the news, and let observers hear."""
+        self.news.append(event, key=key)
+        self.emit(event)
+
+    @property
+    def observed(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._hearing)
+
+    def emit(self, event: Event) -> None:
+        """Let observers hear of an event; packs hear of their own tools' events."""
+        for id_, pack in self._hearing.items():
+            own = event.tool_id.startswith(id_ + ".")
+            if own or id_ in self.policy.observers:
+                pack.observe(event.as_json())

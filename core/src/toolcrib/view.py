@@ -28,15 +28,19 @@ class View:
     Attributes:
         conversation: The conversation that it was made for.
         dialect: The provider's dialect.
+        strict: Whether tools that leave it open were declared strict.
         tools: The tools that it shows, by id.
-        declarations: What goes into the request, in the provider's form.
-        refusals: Tools that could not be shown in this dialect, and why.
+        hidden: Tools whose schemas are hidden until they are searched for, by id.
+        listing: Text for the system prompt that names the hidden tools, or empty.
     """
 
     conversation: str
     dialect: Dialect
-    tools: Mapping[str, Tool]
+    strict: bool = False
+    tools: Mapping[str, Tool] = attrs.field(repr=False)
+    hidden: Mapping[str, Tool] = attrs.field(factory=dict, repr=False)
     projected: Projected = attrs.field(repr=False)
+    listing: str = attrs.field(default="", repr=False)
 
     @property
     def declarations(self) -> tuple[Mapping[str, Any], ...]:
@@ -61,6 +65,12 @@ class View:
     def projection(self, wire_name: str) -> Projection | None:
         """Return how a wire name was projected, or None."""
         return self.projected.by_wire_name.get(wire_name)
+
+    def wire_name(self, tool_id: str) -> str | None:
+        """Return the name under which the provider knows a tool, or None."""
+        name = self.dialect.wire_name(tool_id)
+        projection = self.projection(name)
+        return name if projection is not None and projection.tool_id == tool_id else None
 
     def calls(self, reply: Any) -> Calls:
         """Read the calls out of a model's reply.

@@ -26,6 +26,10 @@ _COVER: Final = (
     "AND (arguments = ? OR arguments IS NULL) AND definition = ? AND principal = ? "
     f"AND {_STANDING} AND bound IN (?, ?, ?) ORDER BY arguments IS NULL, rowid"
 )
+_PROJECT: Final = (
+    "SELECT body, uses_left, revoked FROM grants WHERE principal = ? AND bound = ? "  # noqa: S608
+    f"AND {_STANDING} ORDER BY rowid"
+)
 _GRANTS: Final = (
     "SELECT g.body, g.uses_left, g.revoked FROM grants g "  # noqa: S608
     "JOIN conversations v ON v.id = g.conversation "
@@ -137,6 +141,12 @@ class Grants(Journal):
         bound = _bound(Scope.SESSION, conversation, session, "")
         rows = self._rows("SELECT id FROM grants WHERE bound = ? AND revoked = 0", (bound,))
         return sum(self.revoke_grant(row[0]) for row in rows)
+
+    def project_grants(self, principal: str, project: str) -> tuple[Grant, ...]:
+        """Return the standing grants of a principal for a whole project, oldest first."""
+        bound = _bound(Scope.PROJECT, "", "", project)
+        rows = self._rows(_PROJECT, (principal, bound, self._clock()))
+        return tuple(_grant(row) for row in rows)
 
     def grants(
         self, conversation: str | None = None, *, standing: bool = True
