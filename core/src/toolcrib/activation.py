@@ -59,7 +59,7 @@ class Activator:
         isolate: bool = False,
     ) -> None:
         self._packs = packs if isinstance(packs, Mapping) else packs.packs
-        self._aliases = {} if isinstance(packs, Mapping) else _aliases(packs)
+        self._aliases = {} if isinstance(packs, Mapping) else packs.aliases
         self._host_factory = host_factory
         self._import_deadline = import_deadline
         self._hook_deadline = hook_deadline
@@ -79,6 +79,11 @@ class Activator:
     def quarantined(self) -> Mapping[str, Refusal]:
         """The packs that were refused at activation, and why."""
         return dict(self._quarantined)
+
+    @property
+    def listening(self) -> bool:
+        """Whether an active pack answers ``toolcrib_observe``."""
+        return any(pack.has("toolcrib_observe") for pack in self._active.values())
 
     async def activate(self, pack_id: str) -> ActivePack | Refusal:
         """Return a pack with its code loaded and checked, or why it is not.
@@ -157,7 +162,7 @@ class Activator:
             deadline=self._hook_deadline,
             isolate=self._isolate,
             host=load.host,
-            aliases=self._aliases.get(finding.pack_id, {}),
+            aliases=self._aliases,
         )
 
 
@@ -249,15 +254,6 @@ def _accept(finding: Finding, load: _Load, answer: Any) -> tuple[Implementation,
         "toolcrib manifest again; until then its tools are withheld"
     )
     return refuse("pack.drifted", finding.pack_id, text)
-
-
-def _aliases(catalog: Catalog) -> dict[str, dict[str, str]]:
-    """Return, for each pack, the ids that policy offers its tools under."""
-    found: dict[str, dict[str, str]] = {}
-    for id_, entry in catalog.tools.items():
-        if id_ != entry.declared.id:
-            found.setdefault(entry.pack, {})[id_] = entry.declared.id
-    return found
 
 
 def _hooks(load: _Load) -> frozenset[str]:

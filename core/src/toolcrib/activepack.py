@@ -40,11 +40,13 @@ if TYPE_CHECKING:
 __all__ = ["ActivePack"]
 
 _LOG = logging.getLogger("toolcrib.pack")
-# A signature that answered this often within _QUICK seconds, always, runs on the event
-# loop from then on; one slow answer there sends it back to a thread for good.
+# A signature that answered this often in a row within _QUICK seconds runs on the event
+# loop from then on; one slow answer there sends it back to a thread, and it must then
+# answer quickly that much oftener. See the decision record on where hooks run.
 _TRIALS = 8
-_QUICK = 0.001
-_SLOW = 0.005
+_QUICK = 0.005
+_SLOW = 0.02
+_PENALTY = 256
 _EVENTS = 256
 
 
@@ -85,7 +87,7 @@ class ActivePack:
         self._threads = threads
         self._deadline = deadline
         self._isolate = isolate
-        # Tool id → quick answers so far; -1: it was slow, and stays in a thread.
+        # Tool id → quick answers in a row; below zero after a slow one on the loop.
         self._pace: dict[str, int] = {}
         self._said: set[str] = set()
         self._events: deque[Mapping[str, Any]] = deque()
@@ -272,8 +274,7 @@ class ActivePack:
             return await self._run(function, None)
         if self._isolate or pace < _TRIALS:
             value, seconds = await self._run(partial(_timed, function), function)
-            if pace >= 0:
-                self._pace[tool_id] = pace + 1 if seconds < _QUICK else 0
+            self._pace[tool_id] = pace + 1 if seconds < _QUICK else min(pace, 0)
         else:
             started = time.perf_counter()
             try:
@@ -281,7 +282,7 @@ class ActivePack:
             except (SystemExit, GeneratorExit) as error:
                 raise RuntimeError(say(error)) from error
             if time.perf_counter() - started > _SLOW:
-                self._pace[tool_id] = -1
+                self._pace[tool_id] = -_PENALTY
         return await self._awaited(value) if inspect.isawaitable(value) else value
 
     def _broken(self, call: AdmittedCall, why: str) -> Refusal:

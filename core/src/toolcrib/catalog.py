@@ -75,6 +75,11 @@ class Catalog:
         )
 
     @cached_property
+    def aliases(self) -> Mapping[str, str]:
+        """Id as offered → id as declared, of the tools that policy moves or renames."""
+        return MappingProxyType(offering.offered_ids(self._policy))
+
+    @cached_property
     def _refused(self) -> Mapping[str, Refusal]:
         return {refusal.subject: refusal for refusal in reversed(self.refusals)}
 

@@ -20,7 +20,7 @@ from .policyvalues import Hide
 from .tool import Provenance, Requirements, Tool
 
 
-__all__ = ["Entry", "Environment", "offer"]
+__all__ = ["Entry", "Environment", "offer", "offered_ids"]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -140,6 +140,22 @@ def offer(
     return offered, refusals
 
 
+def offered_ids(policy: Policy) -> dict[str, str]:
+    """Return id as offered → id as declared, for the tools that policy moves or renames."""
+
+    def offered(id_: str) -> str:
+        return _new_id(id_, policy.renames[id_]) if id_ in policy.renames else id_
+
+    moved = {offered(target): source for target, source in policy.overrides.items()}
+    renamed = {offered(id_): id_ for id_ in policy.renames if id_ not in policy.overrides}
+    return renamed | moved
+
+
+def _new_id(id_: str, name: str) -> str:
+    front = id_.rpartition(".")[0] + "."
+    return front + name.removeprefix(front)
+
+
 def _misdeclared(pack_id: str, finding: Finding) -> Refusal | None:
     """Refuse a whole pack that misnames a tool, or names two alike."""
     seen: set[str] = set()
@@ -200,7 +216,7 @@ def _renamed(
     refusals: list[Refusal] = []
     new_ids = {}
     for id_, name in policy.renames.items():
-        new = f"{id_.rpartition('.')[0]}.{name.removeprefix(id_.rpartition('.')[0] + '.')}"
+        new = _new_id(id_, name)
         if id_ not in entries or not is_tool_id(new) or new.count(".") != id_.count("."):
             why = "is not there" if id_ not in entries else f"cannot be called {name!r}"
             like = closest(id_, entries) if id_ not in entries else []

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 
+import attrs
 import pytest
 
 from toolcrib.activation import Activator, ActivePack
@@ -133,10 +134,14 @@ def test_offered_ids_lead_to_the_declared_tool(importable):
     install(importable)
 
     async def run():
-        catalog = catalog_of(importable, renames={"web.ping": "answer"})
+        catalog = catalog_of(importable, renames={"web.ping": "answer", "web.x.get": "read"})
         activator = Activator(catalog, lambda _: None)
         pack = await activator.activate("web")
-        assert pack.implementations["web.answer"] is pack.implementations["web.ping"]
+        own = pack.implementations["web.ping"]
+        assert pack.implementations["web.answer"] is own
+        live = attrs.evolve(own, tool=attrs.evolve(own.tool, id="web.x.get"))
+        pack.set_live("x", [live])
+        assert pack.implementations["web.x.read"] is live
         await activator.close()
 
     asyncio.run(run())
@@ -471,6 +476,33 @@ def test_signature_moves_onto_the_loop_when_it_is_quick(importable):
     assert set(using(importable, use, isolate=True)) == {"agent"}
 
 
+def test_signature_that_becomes_slow_goes_back_to_a_thread(importable):
+    """One slow answer on the loop is the last there."""
+    hooked(
+        importable,
+        """
+        import threading
+        @hookimpl
+        def toolcrib_signature(tool, arguments):
+            threading.Event().wait(arguments["seconds"])
+            return Signature(effects=["process"] if threading.current_thread()
+                             is threading.main_thread() else ["agent"])
+        """,
+        "toolcrib_signature",
+    )
+
+    async def use(pack):
+        tool = pack.implementations["web.ping"].tool
+        where = []
+        for seconds in (*[0] * 40, 0.03, 0, 0):
+            signature = await pack.signature(tool, {"seconds": seconds})
+            where += signature.effects
+        return where
+
+    where = using(importable, use)
+    assert where[-3:] == ["process", "agent", "agent"]
+
+
 def test_pack_with_too_many_late_functions_is_answered_at_once(importable):
     """Threads cannot be stopped, so their number is bounded."""
     code = "import threading\n@hookimpl\ndef toolcrib_signature(tool):\n"
@@ -651,7 +683,9 @@ def test_live_implementations_are_replaced_at_once(importable):
     async def use(pack):
         own = pack.implementations["web.ping"]
         before = pack.implementations
-        pack.set_live("x", [own])
+        tool = attrs.evolve(own.tool, id="web.x.get")
+        pack.set_live("x", [attrs.evolve(own, tool=tool)])
+        assert list(pack.implementations) == ["web.ping", "web.x.get"]
         pack.set_live("x", [])
         assert list(pack.implementations) == ["web.ping"]
         assert before["web.ping"] is own
