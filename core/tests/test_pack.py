@@ -222,6 +222,16 @@ def test_handlers_out_of_form(pack, handler, words):
         pack.tool(name="f")(handler)
 
 
+def test_generator_handlers(pack):
+    """A handler gives one value; a generator would never run."""
+
+    async def f(ctx):
+        yield 1
+
+    with pytest.raises(DeclarationError, match="is a generator"):
+        pack.tool(f)
+
+
 def test_pack_id_is_checked():
     """A pack's problems come at once, too."""
     with pytest.raises(DeclarationError) as raised:

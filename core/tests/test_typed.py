@@ -20,11 +20,11 @@ import pytest
 
 from hypothesis import given
 from hypothesis import strategies as st
-from toolcrib.codec import unstructure
 from toolcrib.errors import Invalid
 from toolcrib.introspection import Field
 from toolcrib.outcome import Result
 from toolcrib.typed import structurer, unstructurer
+from toolcrib.unstructuring import unstructure
 
 
 T = TypeVar("T")

@@ -16,7 +16,8 @@ from . import hookspecs
 from .errors import DeclarationError, SchemaError
 from .implementation import Implementation
 from .introspection import shape
-from .manifest import HOOKS, PackManifest
+from .manifest import PackManifest
+from .manifestschema import HOOKS
 from .names import is_pack_id, is_tool_name
 from .tool import Requirements, Tool
 

@@ -1,4 +1,4 @@
-"""Between JSON values and Python objects, strictly: nothing is ever coerced.
+"""From JSON values to Python objects, strictly: nothing is ever coerced.
 
 Only this module imports cattrs, whose own hooks coerce (``"1"`` to 1, ``1.9`` to 1,
 ``"abc"`` to a list). Every type is dispatched here instead; cattrs builds the objects
@@ -14,7 +14,6 @@ import json
 import math
 
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 
-__all__ = ["Mismatch", "Structurer", "unstructure"]
+__all__ = ["Mismatch", "Structurer"]
 
 Hook = Callable[[Any], Any]
 
@@ -377,51 +376,3 @@ def _converter() -> Converter:
     from cattrs import Converter  # noqa: PLC0415
 
     return Converter(forbid_extra_keys=True, use_alias=True)
-
-
-def unstructure(value: Any) -> Any:  # noqa: C901 - one flat list of kinds
-    """Return the JSON value of an object, by what the object is.
-
-    Objects of unknown classes are returned as they are: whoever writes the JSON text
-    refuses them.
-    """
-    kind = type(value)
-    if kind in _JSON:
-        return value
-    if isinstance(value, enum.Enum):
-        return unstructure(value.value)
-    if kind is dict or isinstance(value, Mapping):
-        return {_key(k): unstructure(v) for k, v in value.items()}
-    if kind is list or (isinstance(value, list | tuple) and not hasattr(value, "_fields")):
-        return [unstructure(each) for each in value]
-    if isinstance(value, AbstractSet):
-        # A set has no order, a result must have one.
-        return sorted((unstructure(each) for each in value), key=_sorting)
-    if attrs.has(kind):
-        return {
-            a.alias or a.name: unstructure(getattr(value, a.name))
-            for a in attrs.fields(kind)
-            if a.init
-        }
-    if dataclasses.is_dataclass(kind):
-        fields = dataclasses.fields(kind)
-        return {f.name: unstructure(getattr(value, f.name)) for f in fields if f.init}
-    if isinstance(value, tuple):
-        return {k: unstructure(getattr(value, k)) for k in kind._fields}
-    for base in kind.__mro__:
-        form = text_form(base)
-        if form is not None:
-            return form.write(value)
-    return value
-
-
-_JSON = frozenset({str, int, float, bool, NoneType})
-
-
-def _key(key: Any) -> Any:
-    plain = unstructure(key)
-    return plain if isinstance(plain, str) else str(plain)
-
-
-def _sorting(value: Any) -> tuple[str, str]:
-    return type(value).__name__, json.dumps(value, sort_keys=True, default=str)

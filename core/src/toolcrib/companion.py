@@ -37,6 +37,8 @@ def check_form(form: Shape, subject: str, *, given: Any) -> list[str]:
         f"{here}: parameter {name!r} is positional-only; arguments are given by name"
         for name in form.positional[1 : form.only_positional]
     ]
+    if inspect.isgeneratorfunction(form.function) or inspect.isasyncgenfunction(form.function):
+        problems.append(f"{here} is a generator: return one value, report() what comes before")
     if form.rest is not None:
         problems.append(f"{here}: parameter '*{form.rest}' has no name for its values")
     if form.extra is not None and given is None and not _may_unpack(form):

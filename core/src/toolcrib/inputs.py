@@ -110,30 +110,10 @@ def _given(
     local: Mapping[str, Any],
     subject: str,
 ) -> Inputs:
-    here = f"{subject}: input_schema"
-    names = form.names[1:]
-    properties = given.get("properties", {})
-    problems = []
-    if given.get("type", "object") != "object" or not isinstance(properties, Mapping):
-        problems.append(f"{here}: the arguments of a tool are an object with properties")
-        properties = {}
-    elif form.extra is None:
-        problems += [
-            f"{here}: property {name!r} has no parameter in {where(handler)}"
-            for name in properties
-            if name not in names
-        ]
-        # Python gives no value for a parameter that a caller may leave out.
-        needed = [name for name in names if name not in form.defaults]
-        required = given.get("required", ())
-        problems += [
-            f"{here}: parameter {name!r} of {where(handler)} has no default, and the "
-            "schema does not require it"
-            for name in needed
-            if name not in required
-        ]
+    problems = _unfitting(handler, form, given, f"{subject}: input_schema")
     if problems:
         raise DeclarationError(*problems)
+    names = form.names[1:]
     notes = form.function.__annotations__
     found, wrong = resolve(
         {n: notes[n] for n in names if n in notes}, form.function.__globals__, local
@@ -145,3 +125,28 @@ def _given(
         lambda _: copy.deepcopy(dict(given)),
         lambda: typed.structurer(fields=fields, local=local),
     )
+
+
+def _unfitting(
+    handler: Callable[..., Any], form: Shape, given: Mapping[str, Any], here: str
+) -> list[str]:
+    """Compare a given schema with the parameters of a handler, in both directions."""
+    properties = given.get("properties", {})
+    if given.get("type", "object") != "object" or not isinstance(properties, Mapping):
+        return [f"{here}: the arguments of a tool are an object with properties"]
+    if form.extra is not None:
+        return []
+    names = form.names[1:]
+    required = given.get("required", ())
+    problems = [
+        f"{here}: property {name!r} has no parameter in {where(handler)}"
+        for name in properties
+        if name not in names
+    ]
+    # Python gives no value for a parameter that a caller may leave out.
+    return problems + [
+        f"{here}: parameter {name!r} of {where(handler)} has no default, and the schema does "
+        "not require it"
+        for name in names
+        if name not in form.defaults and name not in required
+    ]

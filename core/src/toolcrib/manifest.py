@@ -36,8 +36,6 @@ from . import canonical
 from .codes import refuse
 from .errors import ManifestError
 from .manifestform import (
-    REQUIRES_SCHEMA,
-    TOOL_SCHEMA,
     FormError,
     read_keys,
     read_requires,
@@ -47,6 +45,7 @@ from .manifestform import (
     write_requires,
     write_tool,
 )
+from .manifestschema import API, HOOKS, MANIFEST_SCHEMA
 from .names import closest, is_pack_id, is_tool_name
 from .outcome import Refusal
 from .tool import Requirements, Tool
@@ -66,59 +65,10 @@ __all__ = [
     "write",
 ]
 
-API = 1
 FILE_NAME = "toolcrib.json"
 _MOST_BYTES = 1 << 24
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-
-HOOKS = frozenset(
-    {
-        "toolcrib_guard",
-        "toolcrib_observe",
-        "toolcrib_project",
-        "toolcrib_retry",
-        "toolcrib_review",
-        "toolcrib_signature",
-        "toolcrib_sources",
-        "toolcrib_tools",
-    }
-)
-
-_LINE = {"type": "string", "pattern": r"\S"}
-MANIFEST_SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "toolcrib manifest",
-    "type": "object",
-    "properties": {
-        "api": {"const": API},
-        "pack": {
-            "type": "string",
-            "pattern": "^[a-z][a-z0-9]*(-[a-z0-9]+)*$",
-            "maxLength": 32,
-        },
-        "title": _LINE,
-        "version": _LINE,
-        "hooks": {"type": "array", "items": {"enum": sorted(HOOKS)}},
-        "requires": REQUIRES_SCHEMA,
-        "groups": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "pattern": "^[a-z][a-z0-9]*(-[a-z0-9]+)*$"},
-                    "help": _LINE,
-                    "target": {"type": "string", "pattern": "^[\\w.]+:[\\w.]+$"},
-                },
-                "required": ["name", "help", "target"],
-                "additionalProperties": False,
-            },
-        },
-        "tools": {"type": "array", "items": TOOL_SCHEMA},
-    },
-    "required": ["api", "pack", "tools"],
-    "additionalProperties": False,
-}
 
 
 def is_reference(text: str) -> bool:

@@ -29,7 +29,7 @@ from .vocabulary import (
 
 
 __all__ = [
-    "TOOL_SCHEMA",
+    "NEEDED",
     "FormError",
     "read_keys",
     "read_requires",
@@ -266,7 +266,7 @@ _TOOL: dict[str, Reader] = {
     "companions": lambda value: frozenset(read_texts(value)),
     "directives": lambda value: frozenset(read_texts(value)),
 }
-_NEEDED = ("name", "description", "input_schema")
+NEEDED = ("name", "description", "input_schema")
 
 
 def read_tool(entry: Any, pack: str) -> Tool:
@@ -275,7 +275,7 @@ def read_tool(entry: Any, pack: str) -> Tool:
     Raises:
         FormError: the first thing that is wrong with it, and where.
     """
-    found = read_keys(entry, _TOOL, _NEEDED)
+    found = read_keys(entry, _TOOL, NEEDED)
     name = found.pop("name")
     if "title" not in found:
         found["title"] = name.replace("_", " ").capitalize()
@@ -329,75 +329,3 @@ def _plain(field: str, value: Any) -> Any:
     if isinstance(value, frozenset):
         return sorted(value)
     return list(value) if isinstance(value, tuple) else value
-
-
-def _texts(words: type[StrEnum] | None = None) -> dict[str, Any]:
-    items = {"enum": [str(word) for word in words]} if words else {"minLength": 1}
-    return {"type": "array", "items": {"type": "string", **items}}
-
-
-def _closed(properties: dict[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = list(required)
-    return {**schema, "additionalProperties": False}
-
-
-_LINE = {"type": "string", "pattern": r"\S"}
-REQUIRES_SCHEMA = _closed({name: _texts() for name in _REQUIRES})
-TOOL_SCHEMA: dict[str, Any] = _closed(
-    {
-        "name": {
-            "type": "string",
-            "pattern": "^[a-z][a-z0-9]*(_[a-z0-9]+)*$",
-            "maxLength": 64,
-            "description": "Last part of the id; the pack's id is the first.",
-        },
-        "title": _LINE,
-        "version": _LINE,
-        "category": _LINE,
-        "tags": _texts(),
-        "description": _closed(
-            {
-                "summary": _LINE,
-                "details": {"type": "string"},
-                "usage": _texts(),
-                "cautions": _texts(),
-                "examples": {
-                    "type": "array",
-                    "items": _closed(
-                        {"description": {"type": "string"}, "arguments": {"type": "object"}},
-                        ("description", "arguments"),
-                    ),
-                },
-            },
-            ("summary",),
-        ),
-        "input_schema": {
-            "type": "object",
-            "properties": {
-                "type": {"const": "object"},
-                "properties": {"type": "object"},
-            },
-            "required": ["type"],
-        },
-        "output_schema": {"type": ["object", "boolean"]},
-        "effects": {**_texts(Effect), "description": "Left out: all of them."},
-        "audience": _texts(Audience),
-        "serves": _texts(),
-        "idempotent": {"enum": [str(word) for word in Idempotence]},
-        "concurrency": {"enum": [str(word) for word in Concurrency]},
-        "cancellation": {"enum": [str(word) for word in Cancellation]},
-        "strict": {"type": "boolean"},
-        "deferred": {"type": "boolean"},
-        "labels": {**_texts(Label), "description": "Left out: all of them."},
-        "requires": REQUIRES_SCHEMA,
-        "timeout": {"type": "number", "exclusiveMinimum": 0},
-        "result_budget": {"type": "integer", "minimum": 1},
-        "delegate": _LINE,
-        "intent": {"type": "boolean"},
-        "companions": _texts(),
-        "directives": _texts(),
-    },
-    _NEEDED,
-)

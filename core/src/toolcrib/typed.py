@@ -9,6 +9,7 @@ from . import codec
 from .errors import Invalid
 from .introspection import MAPPINGS, UNIONS, Field, parameters, peel
 from .returns import returned
+from .unstructuring import unstructure
 
 
 __all__ = ["structure_into", "structurer", "unstructurer"]
@@ -88,7 +89,7 @@ def unstructurer(
     members = returned(function, local)
     if members is not None and all(_is_native(each) for each in members):
         return None
-    return codec.unstructure
+    return unstructure
 
 
 _NATIVE: tuple[Any, ...] = (str, bool, None, type(None), Any, object)

@@ -31,7 +31,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from . import constraints, docstring, textforms
-from .codec import unstructure
 from .errors import DeclarationError
 from .fields import fields_of, is_structured
 from .introspection import (
@@ -46,6 +45,7 @@ from .introspection import (
     shape,
 )
 from .returns import returned
+from .unstructuring import unstructure
 
 
 __all__ = ["Builder", "input_schema", "output_schema", "schema_of"]
