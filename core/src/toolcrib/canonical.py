@@ -13,7 +13,15 @@ import json
 from typing import Any
 
 
-__all__ = ["JsonObject", "JsonValue", "digest", "digest_bytes", "dumps", "loads"]
+__all__ = [
+    "JsonObject",
+    "JsonValue",
+    "TooLargeError",
+    "digest",
+    "digest_bytes",
+    "dumps",
+    "loads",
+]
 
 # Any JSON value; recursive aliases make every reader cast, so the alias only names it.
 JsonValue = Any
@@ -25,6 +33,10 @@ _encode = json.JSONEncoder(
     sort_keys=True,
     separators=(",", ":"),
 ).encode
+
+
+class TooLargeError(ValueError):
+    """Raised when JSON text is larger or nested deeper than allowed."""
 
 
 def dumps(value: JsonValue) -> str:
@@ -82,11 +94,12 @@ def loads(text: str | bytes, *, max_bytes: int = 1 << 24, max_depth: int = 200) 
         max_depth: Deepest accepted nesting of arrays and objects.
 
     Raises:
+        TooLargeError: the text is larger or deeper than allowed.
         ValueError: with a sentence that says what is wrong, and where.
     """
     if len(text) > max_bytes:
         message = f"JSON text is larger than {max_bytes} bytes"
-        raise ValueError(message)
+        raise TooLargeError(message)
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig")
     # Counting brackets outside strings is enough: the decoder checks that they match.
@@ -107,11 +120,11 @@ def loads(text: str | bytes, *, max_bytes: int = 1 << 24, max_depth: int = 200) 
                 depth += 1
                 if depth > max_depth:
                     message = f"JSON text is nested deeper than {max_depth}"
-                    raise ValueError(message)
+                    raise TooLargeError(message)
             elif character in "]}":
                 depth -= 1
     try:
         return _decoder.decode(text)
     except RecursionError as error:
         message = "JSON text is nested too deeply"
-        raise ValueError(message) from error
+        raise TooLargeError(message) from error

@@ -1,0 +1,85 @@
+"""Decorated tool names, and calls that hold other calls."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import Any
+
+import attrs
+
+from .. import canonical
+from ..call import Call
+from ..codes import refuse
+
+
+__all__ = ["PARALLEL", "WRAPPERS", "expand_parallel", "unwrap_name"]
+
+# What models and servers are known to put in front of a name.
+WRAPPERS = ("functions.", "default_api:", "default_api.", "tool:")
+PARALLEL = "multi_tool_use.parallel"
+_MOST = 128
+
+
+def unwrap_name(name: str, known: Container[str]) -> str | None:
+    """Return the known name inside one known wrapper (R10), or None.
+
+    A name that is known as it is needs no repair; nothing else is ever guessed.
+    """
+    if name in known:
+        return None
+    found = {
+        name.removeprefix(wrapper)
+        for wrapper in WRAPPERS
+        if name.startswith(wrapper) and name.removeprefix(wrapper) in known
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def expand_parallel(call: Call, *, positions: Iterable[int] = ()) -> tuple[Call, ...] | None:
+    """Expand a ``multi_tool_use.parallel`` call into the calls that it holds (R11).
+
+    Each gets the id of the outer call and its own number behind a dot, and the next of
+    *positions*, or the outer call's position where there are none. A call that holds
+    something else becomes one call with a problem.
+
+    Returns None for every other call.
+    """
+    if call.wire_name not in (PARALLEL, *(wrapper + PARALLEL for wrapper in WRAPPERS)):
+        return None
+    if call.problem is not None:
+        return (call,)
+    try:
+        uses = _uses(call.arguments)
+    except ValueError as error:
+        text = f"Invalid arguments for `{PARALLEL}`: {error}. Nothing ran. Call the tools directly."
+        return (attrs.evolve(call, problem=refuse("arguments.invalid", call.wire_name, text)),)
+    places = iter(positions)
+    return tuple(
+        attrs.evolve(
+            call,
+            id=f"{call.id}.{number}",
+            wire_name=name,
+            tool_id=None,
+            arguments=arguments,
+            position=next(places, call.position),
+        )
+        for number, (name, arguments) in enumerate(uses)
+    )
+
+
+def _uses(arguments: Any) -> list[tuple[str, Any]]:
+    value = canonical.loads(arguments) if isinstance(arguments, str) else arguments
+    uses = value.get("tool_uses") if isinstance(value, dict) else None
+    if not isinstance(uses, list) or not 1 <= len(uses) <= _MOST:
+        text = f"`tool_uses` must be a list of 1 to {_MOST} calls"
+        raise ValueError(text)
+    found = []
+    for number, use in enumerate(uses):
+        name = use.get("recipient_name") if isinstance(use, dict) else None
+        if not isinstance(name, str) or not use.keys() <= {"recipient_name", "parameters"}:
+            text = f"/tool_uses/{number} must hold `recipient_name` and `parameters`"
+            raise ValueError(text)
+        for wrapper in WRAPPERS:
+            name = name.removeprefix(wrapper)
+        found.append((name, use.get("parameters")))
+    return found

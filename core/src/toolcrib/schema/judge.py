@@ -1,0 +1,181 @@
+"""Judge a value by a normal form, and say what is wrong with it.
+
+The judge reads the schema as it goes. It is slower than a compiled validator, but it says
+everything that is wrong at once, in words and with pointers, and it visits each pair of
+subschema and value once, so no schema makes it take exponential time.
+"""
+
+from __future__ import annotations
+
+import re
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from . import alternatives, evaluating, judging, patterns
+from .graph import target
+from .problem import Problem
+from .values import identity, type_name
+
+
+__all__ = ["Judge", "Undecidable"]
+
+Schema = dict[str, Any]
+Check = Callable[["Judge", Schema, Any, str], Iterator[Problem]]
+
+_MOST_TRIED = 30
+_MOST_STEPS = 3_000
+
+
+class Undecidable(Exception):  # noqa: N818 - it is a state, not a mistake
+    """Raised when a schema holds a pattern that only another engine can match."""
+
+
+class Judge:
+    """Judge values by one normal form.
+
+    Args:
+        root: The normal form.
+    """
+
+    def __init__(self, root: Schema) -> None:
+        self.root = root
+        self.definitions: dict[str, Schema] = root.get("$defs", {})
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        self._lists: dict[int, frozenset[Hashable]] = {}
+        self._known: dict[tuple[int, int], bool] = {}
+        self.quiet = 0
+        self.lenient = False
+        self.steps = 0
+
+    def fresh(self, *, lenient: bool = False) -> Judge:
+        """Return a judge of the same schema for one value; it is not shared by threads.
+
+        A lenient one takes every text for a pattern that only another engine can match:
+        it explains, and does not decide.
+        """
+        other = Judge(self.root)
+        other.lenient = lenient
+        other._patterns = self._patterns
+        other._lists = self._lists
+        return other
+
+    def problems(self, value: Any, most: int = _MOST_TRIED) -> list[Problem]:
+        """Return what is wrong with a value, at most some number of things."""
+        return list(islice(self.walk(self.root, value, ""), most))
+
+    def accepts(self, schema: Schema, value: Any) -> bool:
+        """Tell whether a subschema accepts a value."""
+        key = (id(schema), id(value))
+        known = self._known.get(key)
+        if known is None:
+            self.quiet += 1
+            try:
+                known = next(self.walk(schema, value, ""), None) is None
+            finally:
+                self.quiet -= 1
+            # Ids are stable: whoever asks holds the whole value.
+            self._known[key] = known
+        return known
+
+    def part(self, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
+        """Yield what is wrong with a part of a value."""
+        if isinstance(value, dict | list) and self.accepts(schema, value):
+            return
+        yield from self.walk(schema, value, pointer)
+
+    def again(self, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
+        """Yield what is wrong by a further subschema of a value, judged at most once."""
+        if not self.accepts(schema, value):
+            yield from self.walk(schema, value, pointer)
+
+    def walk(self, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
+        """Yield what is wrong with a value by one subschema."""
+        self.steps += 1
+        name = target(schema)
+        if name is not None:
+            yield from self.again(self.definitions[name], value, pointer)
+        kinds = schema.get("type")
+        kind = type_name(value)
+        if kinds is not None and not judging.has_type(value, kind, kinds):
+            yield judging.wrong_type(schema, value, pointer)
+            return
+        for keyword, check in _OF_TYPE.get(kind, _ANY_TYPE):
+            if keyword in schema:
+                yield from check(self, schema, value, pointer)
+
+    def tired(self) -> bool:
+        """Whether nobody asks for more than a verdict, or enough was tried to explain it."""
+        return self.quiet > 0 or self.steps > _MOST_STEPS
+
+    def listed(self, schema: Schema, value: Any) -> bool:
+        """Tell whether a value is in the list of a schema."""
+        key = id(schema)
+        known = self._lists.get(key)
+        if known is None:
+            known = self._lists[key] = frozenset(map(identity, schema["enum"]))
+        return identity(value) in known
+
+    def pattern(self, text: str) -> re.Pattern[str]:
+        """Return the compiled form of a pattern."""
+        compiled = self._patterns.get(text)
+        if compiled is None:
+            try:
+                compiled = re.compile(patterns.read(text).python)
+            except patterns.PatternError as error:
+                if self.lenient:
+                    return _ANYTHING
+                raise Undecidable from error
+            self._patterns[text] = compiled
+        return compiled
+
+
+_ANYTHING = re.compile("")
+_ANY_TYPE: tuple[tuple[str, Check], ...] = (
+    ("enum", judging.enum),
+    ("const", judging.const),
+    ("allOf", alternatives.all_of),
+    ("anyOf", alternatives.any_of),
+    ("oneOf", alternatives.one_of),
+    ("not", alternatives.negation),
+    ("if", alternatives.condition),
+)
+_NUMBER: tuple[tuple[str, Check], ...] = (
+    *((key, partial(judging.bound, key=key)) for key in judging.BOUNDS),
+    ("multipleOf", judging.multiple),
+)
+_OF_TYPE: dict[str, tuple[tuple[str, Check], ...]] = {
+    "object": (
+        ("required", judging.required),
+        ("properties", judging.properties),
+        ("patternProperties", judging.pattern_properties),
+        ("additionalProperties", judging.additional),
+        ("propertyNames", judging.property_names),
+        ("minProperties", partial(judging.size, key="minProperties")),
+        ("maxProperties", partial(judging.size, key="maxProperties")),
+        ("dependentRequired", judging.dependent_required),
+        ("dependentSchemas", judging.dependent_schemas),
+        *_ANY_TYPE,
+        ("unevaluatedProperties", evaluating.properties),
+    ),
+    "array": (
+        ("prefixItems", judging.prefix_items),
+        ("items", judging.items),
+        ("contains", judging.contains),
+        ("minItems", partial(judging.size, key="minItems")),
+        ("maxItems", partial(judging.size, key="maxItems")),
+        ("uniqueItems", judging.unique),
+        *_ANY_TYPE,
+        ("unevaluatedItems", evaluating.items),
+    ),
+    "string": (
+        ("minLength", partial(judging.size, key="minLength")),
+        ("maxLength", partial(judging.size, key="maxLength")),
+        ("pattern", judging.pattern),
+        *_ANY_TYPE,
+    ),
+    "integer": (*_NUMBER, *_ANY_TYPE),
+    "number": (*_NUMBER, *_ANY_TYPE),
+}
