@@ -69,8 +69,10 @@ class Scheduler:
     def __init__(self, limits: Limits) -> None:
         for name in ("total", "pack", "session", "queue"):
             value = getattr(limits, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                text = f"limit {name!r} is a whole number from 1, not {value!r}"
+            # Without a queue every call that cannot start at once is busy.
+            least = 0 if name == "queue" else 1
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                text = f"limit {name!r} is a whole number from {least}, not {value!r}"
                 raise ValueError(text)
         self._total = limits.total
         self._pack = limits.pack
