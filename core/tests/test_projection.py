@@ -481,7 +481,9 @@ def test_examples_are_shown_as_a_model_would_send_them():
     """A list of pairs stands in the example where the schema asks for one."""
     schema = {
         "type": "object",
-        "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}}},
+        "properties": {
+            "labels": {"type": "object", "additionalProperties": {"type": "string"}}
+        },
         "required": ["labels"],
     }
     about = Description("Label.", examples=[Example("two", {"labels": {"a": "x"}})])

@@ -10,7 +10,6 @@ import pytest
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-
 from toolcrib.projection import Inverse, dialect, project
 from toolcrib.projection.losses import Unfit
 from toolcrib.projection.rewriting import say

@@ -159,7 +159,11 @@ def test_a_missing_id_is_none_and_gets_one_in_the_result(missing):
     [
         (
             "openai",
-            {"choices": [{"message": _message(CHAT_CALL, CHAT_CALL), "finish_reason": "length"}]},
+            {
+                "choices": [
+                    {"message": _message(CHAT_CALL, CHAT_CALL), "finish_reason": "length"}
+                ]
+            },
         ),
         (
             "openai-responses",
@@ -181,7 +185,9 @@ def test_a_reply_that_was_cut_off_refuses_its_last_call(name, reply):
 
 
 @pytest.mark.parametrize("name", ["openai", "openai-responses", "anthropic"])
-@pytest.mark.parametrize("reply", [{}, [], {"content": "hello"}, {"choices": []}, {"output": []}])
+@pytest.mark.parametrize(
+    "reply", [{}, [], {"content": "hello"}, {"choices": []}, {"output": []}]
+)
 def test_a_reply_without_calls_has_none(name, reply):
     """Text alone is no call."""
     assert _calls(name, reply) == ()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .context import PackHost
     from .implementation import Implementation
     from .outcome import Outcome
+    from .projection import Dialect, Projection
     from .signature import Signature
     from .tool import Tool
 
@@ -42,13 +43,22 @@ def toolcrib_tools(host: PackHost) -> Iterable[Implementation]:
 
 
 @hookspec(firstresult=True)
-def toolcrib_project(tool: Tool, dialect: str) -> Mapping[str, Any] | None:
-    """Project a tool into a dialect.
+def toolcrib_project(
+    tool: Tool | None, dialect: str
+) -> Dialect | Projection | Mapping[str, Any] | None:
+    """Project a tool into a dialect, or say that the pack speaks one.
 
-    Answered by the core, then by packs that policy names as projectors. The answer is
-    the declaration in the provider's form; ``None`` leaves it to the next.
+    Answered by the core, then by packs that policy names as projectors.
 
-    Silence from all, or error: the tool is not shown in that dialect.
+    * ``tool`` is None: does the pack speak this dialect? The answer is a ``Dialect``,
+      with which the core then projects, parses and answers; a pack cannot replace a
+      dialect of the core.
+    * Otherwise the dialect is known and cannot say the tool's schema. The answer is the
+      declaration in the provider's form, or a whole ``Projection`` where the arguments
+      that come back have to be undone.
+
+    ``None`` leaves it to the next. Silence from all, or error: nobody speaks the
+    dialect; the tool is not shown in it.
     """
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .dialect import Declared, Dialect, ParsedReply, WireCall
 from .dialects import dialect, spoken_by
+from .dialects.openai import chat_results, chat_tool, message_calls
 from .facts import Profile, RequestLimits, SchemaLimits
 from .inverse import Inverse
 from .losses import Loss
@@ -32,9 +33,12 @@ __all__ = [
     "RequestLimits",
     "SchemaLimits",
     "WireCall",
+    "chat_results",
+    "chat_tool",
     "cut_off",
     "dialect",
     "made_id",
+    "message_calls",
     "parsed",
     "plain",
     "project",

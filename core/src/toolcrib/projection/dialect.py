@@ -7,10 +7,11 @@ from typing import Any
 
 import attrs
 
-from .. import names
-from ..call import Call
-from ..outcome import Outcome, Refusal
-from ..tool import Tool
+from toolcrib import names
+from toolcrib.call import Call
+from toolcrib.outcome import Outcome, Refusal
+from toolcrib.tool import Tool
+
 from .facts import Profile, RequestLimits
 
 
@@ -76,9 +77,7 @@ class Declared:
     @property
     def empty(self) -> bool:
         """Whether the tool takes no arguments at all."""
-        return not self.schema.get("properties") and not self.schema.get(
-            "additionalProperties"
-        )
+        return not self.schema.get("properties") and not self.schema.get("additionalProperties")
 
 
 def _as_they_are(declarations: Sequence[tuple[Tool, dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -113,7 +112,7 @@ class Dialect:
     declare: Callable[[Declared], dict[str, Any]]
     parse: Callable[[Any], ParsedReply]
     results: Callable[[Sequence[tuple[Call, Outcome]]], list[dict[str, Any]]]
-    limits: RequestLimits = RequestLimits()
+    limits: RequestLimits = attrs.field(factory=RequestLimits)
     native_examples: bool = False
     defers: bool = False
     search: tuple[Mapping[str, Any], ...] = ()

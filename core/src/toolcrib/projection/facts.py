@@ -165,7 +165,7 @@ class Profile:
     strict: bool = False
     closed: bool = False
     absent: Literal["omit", "null"] = "omit"
-    keeps: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    keeps: frozenset[str] = frozenset()
     formats: frozenset[str] | None = None
     plain_patterns: bool = False
     inclusive: bool = False
@@ -178,16 +178,14 @@ class Profile:
     mixed: bool = True
     type_lists: bool = True
     nullable: bool = False
-    enum_types: frozenset[str] = attrs.field(
-        default=frozenset({"string", "integer", "number", "boolean"}), converter=frozenset
-    )
+    enum_types: frozenset[str] = frozenset({"string", "integer", "number", "boolean"})
     mixed_enums: bool = True
     merges: bool = False
     fills_properties: bool = False
     key_pattern: re.Pattern[str] | None = None
     key_start: re.Pattern[str] | None = None
     keys_everywhere: bool = False
-    limits: SchemaLimits = SchemaLimits()
+    limits: SchemaLimits = attrs.field(factory=SchemaLimits)
     # Keywords of a scalar that may be copied without a look, filled in below.
     simple: frozenset[str] = attrs.field(init=False, repr=False, eq=False)
     # What becomes of each other keyword: sent, looked at first, or left out quietly.

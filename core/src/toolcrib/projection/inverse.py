@@ -114,9 +114,7 @@ class Inverse:
             if name in out:
                 text = f"{at or '/'}: {sent!r} and {name!r} are the same property; give one"
                 raise ValueError(text)
-            out[name] = (
-                sub if inner is None else self._undo(inner, sub, f"{at}/{escape(sent)}")
-            )
+            out[name] = sub if inner is None else self._undo(inner, sub, f"{at}/{escape(sent)}")
         return out
 
     def _undo_items(self, step: Mapping[str, Any], value: Any, at: str) -> Any:

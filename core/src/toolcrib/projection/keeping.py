@@ -59,7 +59,7 @@ def _root(walk: Walk, root: dict[str, Any]) -> Node:
         if wire.pop(keyword, None) is not None:
             walk.lose("", keyword, "dropped", "a property that it names is renamed")
     if any(ref == "#" or ref.startswith("#/properties") for ref in references(wire)):
-        raise Unfit("$ref", "", "a reference leads to a root whose properties are renamed")
+        raise Unfit("", "$ref", "a reference leads to a root whose properties are renamed")
     return wire, {"fields": {sent: [name, False, None] for sent, name in changed.items()}}
 
 
@@ -74,7 +74,7 @@ def visit(walk: Walk, schema: Any, at: str) -> Node:
     elif isinstance(schema, bool):
         return ({} if schema else {"not": {}}), None
     elif not isinstance(schema, Mapping):
-        raise Unfit("type", at, f"a schema is an object or a boolean, not {schema!r:.80}")
+        raise Unfit(at, "type", f"a schema is an object or a boolean, not {schema!r:.80}")
     return _node(walk, modern(schema, at), at)
 
 
@@ -223,4 +223,4 @@ def _check_closed(wire: Mapping[str, Any]) -> None:
             else:
                 target = target.get(key) if isinstance(target, Mapping) else None
         if target is None:
-            raise Unfit("$ref", "", f"the reference {ref} leads nowhere in what is sent")
+            raise Unfit("", "$ref", f"the reference {ref} leads nowhere in what is sent")

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import attrs
 
-from .. import canonical
+from toolcrib import canonical
+
 from .facts import FOLD_ORDER
 
 
@@ -43,7 +44,7 @@ class Loss:
 class Unfit(Exception):  # noqa: N818 - a signal between two forms, not an error
     """Raised when a form of a dialect cannot say a schema without losing a value."""
 
-    def __init__(self, keyword: str, pointer: str, text: str) -> None:
+    def __init__(self, pointer: str, keyword: str, text: str) -> None:
         self.keyword = keyword
         self.pointer = pointer
         self.text = text
@@ -111,8 +112,10 @@ def _conditional(condition: Any, then: Any, otherwise: Any) -> list[str]:
         needs = branch.get("required") if isinstance(branch, Mapping) else None
         only = isinstance(branch, Mapping) and branch.keys() == {"required"} and needs
         premise = compared or _json(condition)
-        words.append(f"{joint} {premise}, {_listed(needs) if only else _json(branch)}"
-                     + (" required" if only else ""))
+        words.append(
+            f"{joint} {premise}, {_listed(needs) if only else _json(branch)}"
+            + (" required" if only else "")
+        )
     return words
 
 

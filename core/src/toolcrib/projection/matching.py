@@ -133,6 +133,5 @@ def _object_fits(
     if "patternProperties" in schema:
         extra = True
     return all(
-        fits(properties.get(name, extra), each, root, depth + 1)
-        for name, each in value.items()
+        fits(properties.get(name, extra), each, root, depth + 1) for name, each in value.items()
     )

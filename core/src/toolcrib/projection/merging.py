@@ -36,10 +36,10 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
         elif keyword in _MERGERS:
             merged[keyword] = _MERGERS[keyword](one[keyword], value)
         elif not same(one[keyword], value):
-            raise Clash(keyword)
+            raise Clash(keyword=keyword)
     if "enum" in merged and "const" in merged:
         if not any(same(merged["const"], member) for member in merged["enum"]):
-            raise Clash("enum")
+            raise Clash(keyword="enum")
         del merged["enum"]
     return merged
 
@@ -52,7 +52,7 @@ def _check_closing(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
             continue
         known = closer.get("properties") or {}
         if any(name not in known for name in member.get("properties") or {}):
-            raise Clash("additionalProperties")
+            raise Clash(keyword="additionalProperties")
 
 
 def _properties(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _both(one: Any, other: Any) -> Any:
     if "$ref" in one or "$ref" in other:
         if same(one, other):
             return one
-        raise Clash("$ref")
+        raise Clash(keyword="$ref")
     return merge(one, other)
 
 
@@ -84,19 +84,19 @@ def _types(one: Any, other: Any) -> Any:
     first = [one] if isinstance(one, str) else list(one)
     second = [other] if isinstance(other, str) else list(other)
     both = [kind for kind in first if kind in second]
-    if "integer" in first and "number" in second and "integer" not in second:
-        both.append("integer")
-    elif "number" in first and "integer" in second and "integer" not in first:
+    if ("integer" in first and "number" in second and "integer" not in second) or (
+        "number" in first and "integer" in second and "integer" not in first
+    ):
         both.append("integer")
     if not both:
-        raise Clash("type")
+        raise Clash(keyword="type")
     return both[0] if len(both) == 1 else both
 
 
 def _enum(one: list[Any], other: list[Any]) -> list[Any]:
     both = [member for member in one if any(same(member, each) for each in other)]
     if not both:
-        raise Clash("enum")
+        raise Clash(keyword="enum")
     return both
 
 
@@ -105,7 +105,7 @@ def _multiple(one: float, other: float) -> float:
         return math.lcm(int(one), int(other))
     if one == other:
         return one
-    raise Clash("multipleOf")
+    raise Clash(keyword="multipleOf")
 
 
 def _any_required(one: Any, other: Any) -> bool:

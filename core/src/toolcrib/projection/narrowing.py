@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from .facts import ANNOTATIONS, Profile
+from .lists import array
 from .losses import Unfit
-from .objects import array, obj
+from .objects import obj
+from .reading import modern
 from .scalars import SCALARS, listed_types, scalar, untyped, values
 from .unions import conjunction, union
-from .reading import modern
 from .walk import Node, Rewritten, Walk
 
 
@@ -63,9 +64,9 @@ def visit(walk: Walk, schema: Any, at: str) -> Node:
     elif isinstance(schema, bool):
         if schema:
             return untyped(walk, {}, at)
-        raise Unfit("false", at, "a schema that accepts nothing")
+        raise Unfit(at, "false", "a schema that accepts nothing")
     elif not isinstance(schema, Mapping):
-        raise Unfit("type", at, f"a schema is an object or a boolean, not {schema!r:.80}")
+        raise Unfit(at, "type", f"a schema is an object or a boolean, not {schema!r:.80}")
     return _dispatch(walk, modern(schema, at), at)
 
 
@@ -83,7 +84,7 @@ def _dispatch(walk: Walk, node: dict[str, Any], at: str) -> Node:
     if isinstance(kind, list):
         return listed_types(walk, node, at)
     if kind not in _KINDS:
-        raise Unfit("type", at, f"no such type: {kind!r}")
+        raise Unfit(at, "type", f"no such type: {kind!r}")
     return scalar(walk, node, at)
 
 
@@ -117,4 +118,4 @@ def _check_limits(walk: Walk) -> None:
         ("anyOf", walk.unions, limits.unions, "parameters of several types"),
     ):
         if most is not None and used > most:
-            raise Unfit(keyword, "", f"{used} {what}, at most {most} are accepted")
+            raise Unfit("", keyword, f"{used} {what}, at most {most} are accepted")

@@ -90,7 +90,7 @@ def modern(node: Mapping[str, Any], at: str) -> dict[str, Any]:
     if not node.keys().isdisjoint(_DYNAMIC):
         keyword = min(node.keys() & _DYNAMIC)
         text = "dynamic references are not supported"
-        raise Unfit(keyword, at, text)
+        raise Unfit(at, keyword, text)
     _old_bounds(out)
     if isinstance(out.get("items"), list):
         out["prefixItems"] = out.pop("items")
@@ -208,7 +208,7 @@ class Document:
             return ""
         if not isinstance(ref, str) or not ref.startswith("#/"):
             text = f"only references inside the schema are followed, never {str(ref)[:80]!r}"
-            raise Unfit("$ref", at, text)
+            raise Unfit(at, "$ref", text)
         pointer = ref[1:]
         if "%" in pointer:
             from urllib.parse import unquote  # noqa: PLC0415 - hardly any reference needs it
@@ -231,7 +231,7 @@ class Document:
         if isinstance(node, Mapping | bool):
             return node
         text = f"the reference to #{pointer} leads to no schema"
-        raise Unfit("$ref", at, text)
+        raise Unfit(at, "$ref", text)
 
     def cyclic(self, pointer: str, at: str) -> bool:
         """Tell whether what a pointer names contains a reference back to itself."""

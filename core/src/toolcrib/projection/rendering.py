@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import attrs
 
-from .. import canonical
-from ..names import wire_name
-from ..outcome import ArtifactLink, Audio, Block, File, Image, Json, Link, Outcome, Text
-from ..vocabulary import Status
+from toolcrib import canonical
+from toolcrib.names import wire_name
+from toolcrib.outcome import ArtifactLink, Audio, Block, File, Image, Json, Link, Outcome, Text
+from toolcrib.vocabulary import Status
 
 
 __all__ = ["Media", "Rendered", "render"]

@@ -129,7 +129,7 @@ def _null(walk: Walk, wire: dict[str, Any], folded: Mapping[str, Any]) -> dict[s
 def untyped(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
     """Rewrite a node that says nothing about its type."""
     if not walk.profile.untyped:
-        raise Unfit("type", at, "untyped value")
+        raise Unfit(at, "type", "untyped value")
     wire, folded = carry(walk, node, at)
     finished(walk, wire, folded)
     return wire, None
@@ -151,10 +151,10 @@ def values(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
         members = [m for m in members if _is_of(json_type(m), kinds)]
     groups = _grouped(members)
     if not groups:
-        raise Unfit("enum", at, "no member of the enum has the type that is asked for")
+        raise Unfit(at, "enum", "no member of the enum has the type that is asked for")
     if "object" in groups or "array" in groups:
         if not walk.profile.untyped:
-            raise Unfit("enum", at, "untyped value: the enum holds objects or arrays")
+            raise Unfit(at, "enum", "untyped value: the enum holds objects or arrays")
         bare = {k: v for k, v in node.items() if k not in ("enum", "const", "type")}
         wire, _ = carry(walk, bare, at)
         walk.lose(at, "enum", "folded")

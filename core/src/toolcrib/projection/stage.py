@@ -9,10 +9,11 @@ from typing import Any
 
 import attrs
 
-from .. import canonical
-from ..codes import refuse
-from ..outcome import Refusal
-from ..tool import Tool
+from toolcrib import canonical
+from toolcrib.codes import refuse
+from toolcrib.outcome import Refusal
+from toolcrib.tool import Example, Tool
+
 from .dialect import Declared, Dialect
 from .dialects import Projector
 from .inverse import Inverse
@@ -277,7 +278,7 @@ def _description(tool: Tool, said: Rewritten, *, native: bool) -> str:
     """Return the text of a tool, with its examples as a model would send them."""
     described = tool.description
     if described.examples and (native or said.inverse is not None):
-        examples = ()
+        examples: tuple[Example, ...] = ()
         if not native:
             examples = tuple(
                 attrs.evolve(example, arguments=sent)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from toolcrib import canonical
+
 from .facts import ANNOTATIONS
 from .inverse import Step
 from .losses import Unfit, fold
@@ -25,7 +27,7 @@ def conjunction(walk: Walk, node: dict[str, Any], at: str) -> Node:
     except Clash as clash:
         if walk.profile.strict:
             text = f"the members of allOf cannot be said as one: {clash.keyword}"
-            raise Unfit("allOf", at, text) from None
+            raise Unfit(at, "allOf", text) from None
         walk.lose(at, "allOf", "dropped", f"its members differ in {clash.keyword}")
         bare = {key: value for key, value in node.items() if key != "allOf"}
         return walk.visit(walk, bare, at)
@@ -47,7 +49,7 @@ def union(walk: Walk, node: dict[str, Any], at: str) -> Node:
     if base:
         branches = _distributed(walk, base, branches, keyword, at)
     if not branches:
-        raise Unfit(keyword, at, "a union without branches accepts nothing")
+        raise Unfit(at, keyword, "a union without branches accepts nothing")
     about, folded = carry(walk, {k: v for k, v in node.items() if k in ANNOTATIONS}, at)
     wires, steps = _branches(walk, branches, f"{at}/{keyword}")
     if keyword == "oneOf" and not _all_apart(walk, wires):
@@ -58,7 +60,7 @@ def union(walk: Walk, node: dict[str, Any], at: str) -> Node:
 
 def _both(walk: Walk, node: dict[str, Any], at: str) -> Node:
     if walk.profile.strict:
-        raise Unfit("oneOf", at, "anyOf and oneOf in one schema")
+        raise Unfit(at, "oneOf", "anyOf and oneOf in one schema")
     walk.lose(at, "oneOf", "dropped", "it stands beside anyOf")
     return union(walk, {key: value for key, value in node.items() if key != "oneOf"}, at)
 
@@ -78,21 +80,23 @@ def _distributed(
                 pointer = walk.document.pointer(flat.pop("$ref"), at)
                 target = walk.document.resolve(pointer, at)
                 if isinstance(target, bool) or walk.document.cyclic(pointer, at):
-                    raise Clash("$ref")
+                    raise Clash(keyword="$ref")
                 flat = merge(modern(target, at), flat)
             out.append(merge(base, flat))
         except Clash as clash:
             if clash.keyword == "type":
                 continue  # No value is of both types: the branch accepts nothing.
-            text = f"what stands beside {keyword} cannot be said in each branch: {clash.keyword}"
-            raise Unfit(keyword, at, text) from None
+            text = (
+                f"what stands beside {keyword} cannot be said in each branch: {clash.keyword}"
+            )
+            raise Unfit(at, keyword, text) from None
     return out
 
 
 def _branches(
     walk: Walk, branches: list[Any], below: str
 ) -> tuple[list[dict[str, Any]], list[Step]]:
-    tag = _discriminator(walk, branches, below)
+    tag = _discriminator(branches)
     wires: list[dict[str, Any]] = []
     steps: list[Step] = []
     for i, branch in enumerate(branches):
@@ -106,25 +110,33 @@ def _branches(
     return wires, steps
 
 
-def _discriminator(walk: Walk, branches: list[Any], at: str) -> str | None:
+def _discriminator(branches: list[Any]) -> str | None:
     """Find the property by whose constant the branches are told apart.
 
     It goes first: that is the order in which a model writes, and some servers refuse
     unions whose branches begin with the same key.
     """
-    if len(branches) < 2 or not all(isinstance(b, Mapping) and "$ref" not in b for b in branches):
+    if len(branches) < 2 or not all(
+        isinstance(b, Mapping) and "$ref" not in b for b in branches
+    ):
         return None
-    first = branches[0].get("properties") or {}
-    for name in first:
-        if all(_is_tag((b.get("properties") or {}).get(name)) for b in branches):
+    for name in branches[0].get("properties") or {}:
+        tags = [_tag((branch.get("properties") or {}).get(name)) for branch in branches]
+        if None not in tags and len(set(tags)) == len(tags):
             return str(name)
     return None
 
 
-def _is_tag(sub: Any) -> bool:
+def _tag(sub: Any) -> str | None:
+    """Return the one value that a property may have, as JSON text."""
     if not isinstance(sub, Mapping):
-        return False
-    return "const" in sub or (isinstance(sub.get("enum"), list) and len(sub["enum"]) == 1)
+        return None
+    if "const" in sub:
+        return canonical.dumps(sub["const"])
+    members = sub.get("enum")
+    if isinstance(members, list) and len(members) == 1:
+        return canonical.dumps(members[0])
+    return None
 
 
 def _all_apart(walk: Walk, wires: list[dict[str, Any]]) -> bool:

@@ -108,9 +108,9 @@ class Walk:
         """Bound the size of what is walked; schemas of live sources are hostile."""
         self.nodes += 1
         if self.nodes > _MOST_NODES:
-            raise Unfit("$ref", at, f"the schema unfolds to more than {_MOST_NODES} nodes")
+            raise Unfit(at, "$ref", f"the schema unfolds to more than {_MOST_NODES} nodes")
         if len(at) > _DEEPEST and at.count("/") > _DEEPEST:
-            raise Unfit("properties", at, "the schema is nested too deeply")
+            raise Unfit(at, "properties", "the schema is nested too deeply")
 
     def key(self, name: str) -> str:
         """Return the name under which a property is sent."""
@@ -143,7 +143,7 @@ class Walk:
         if cyclic and self.profile.recursion == "unroll":
             return self._unrolled(pointer, beside, at)
         if cyclic and self.profile.recursion == "refuse":
-            raise Unfit("$ref", at, f"#{pointer} is recursive")
+            raise Unfit(at, "$ref", f"#{pointer} is recursive")
         defined = pointer == "" or pointer.startswith(("/$defs/", "/definitions/"))
         if cyclic and beside and (pointer in self.inlining or beside.keys() <= ANNOTATIONS):
             return self._beside(pointer, beside, at)
@@ -154,7 +154,7 @@ class Walk:
     def inline(self, pointer: str, beside: Mapping[str, Any], at: str) -> Node:
         """Rewrite what a pointer names in the place of the reference."""
         if pointer in self.inlining:
-            raise Unfit("$ref", at, f"the reference to #{pointer} leads back to itself")
+            raise Unfit(at, "$ref", f"the reference to #{pointer} leads back to itself")
         target = self.document.resolve(pointer, at)
         if isinstance(target, bool):
             return self.visit(self, dict(beside) if target else target, at)
@@ -164,7 +164,7 @@ class Walk:
             return self.visit(self, whole, at)
         except Clash as clash:
             text = f"what stands beside the reference to #{pointer} contradicts it"
-            raise Unfit(clash.keyword, at, text) from None
+            raise Unfit(at, clash.keyword, text) from None
         finally:
             self.inlining.pop()
 
@@ -196,12 +196,12 @@ class Walk:
     def _check_recursion(self, name: str, pointer: str, at: str) -> None:
         if self.profile.recursion == "optional" and not self.optional_above.get(name):
             text = f"#{pointer} contains itself outside any property that may be left out"
-            raise Unfit("$ref", at, text)
+            raise Unfit(at, "$ref", text)
 
     def _beside(self, pointer: str, beside: dict[str, Any], at: str) -> Node:
         """Give a reference its annotations through a union of one."""
         if not beside.keys() <= ANNOTATIONS:
-            raise Unfit("$ref", at, f"constraints stand beside the recursive #{pointer}")
+            raise Unfit(at, "$ref", f"constraints stand beside the recursive #{pointer}")
         wire, step = self.definition(pointer, at)
         kept = {k: copied(v) for k, v in beside.items() if k in ("title", "description")}
         return {**kept, "anyOf": [wire]}, step
@@ -217,7 +217,7 @@ class Walk:
         try:
             return self.visit(self, merge(modern(target, at), beside), at)
         except Clash as clash:
-            raise Unfit(clash.keyword, at, "siblings contradict a reference") from None
+            raise Unfit(at, clash.keyword, "siblings contradict a reference") from None
         finally:
             self.inlining.pop()
 
@@ -259,11 +259,11 @@ class Walk:
         pointer = self.document.pointer(node.pop("$ref"), "")
         target = self.document.resolve(pointer, "")
         if isinstance(target, bool) or pointer == "":
-            raise Unfit("$ref", "", "the root is no object")
+            raise Unfit("", "$ref", "the root is no object")
         try:
             return merge(modern(target, ""), node)
         except Clash as clash:
-            raise Unfit(clash.keyword, "", "siblings contradict a reference") from None
+            raise Unfit("", clash.keyword, "siblings contradict a reference") from None
 
     def _root_conjunction(self, node: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -282,7 +282,7 @@ class Walk:
         base: dict[str, Any] = {}
         for member in node["allOf"]:
             if member is False:
-                raise Clash("allOf")
+                raise Clash(keyword="allOf")
             if member is not True:
                 base = merge(base, self._flat(member, at, 0))
         return merge(base, merged)
@@ -290,14 +290,14 @@ class Walk:
     def _flat(self, member: Any, at: str, depth: int) -> dict[str, Any]:
         node = modern(member, at)
         if depth > 16:
-            raise Clash("allOf")
+            raise Clash(keyword="allOf")
         if "$ref" in node:
             pointer = self.document.pointer(node.pop("$ref"), at)
             if self.document.cyclic(pointer, at):
-                raise Clash("$ref")
+                raise Clash(keyword="$ref")
             target = self.document.resolve(pointer, at)
             if isinstance(target, bool):
-                raise Clash("$ref")
+                raise Clash(keyword="$ref")
             node = merge(self._flat(target, at, depth + 1), node)
         return self.conjunction(node, at) if "allOf" in node else node
 
@@ -317,7 +317,7 @@ class Walk:
                 node["type"] = "object"
         elif kind != "object":
             if not isinstance(kind, list) or "object" not in kind:
-                raise Unfit("type", "", f"arguments are an object, the root is {kind!r}")
+                raise Unfit("", "type", f"arguments are an object, the root is {kind!r}")
             node["type"] = "object"
 
     # -- the end -------------------------------------------------------------------
@@ -365,7 +365,7 @@ def _check_apart(branches: list[list[Any]], wire: Mapping[str, Any], at: str) ->
         for other, differently in branches[i + 1 :]:
             if undo != differently and not disjoint(one, other, wire):
                 text = "after rewriting, the branches cannot be told apart"
-                raise Unfit("anyOf", at, text)
+                raise Unfit(at, "anyOf", text)
 
 
 def _identities(steps: Mapping[str, Step]) -> frozenset[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..dialect import Dialect
+from toolcrib.projection.dialect import Dialect
+
 from .anthropic import MESSAGES
 from .mcp import MCP
 from .openai import CHAT, RESPONSES
@@ -34,7 +35,7 @@ def dialect(name: str, extra: Iterable[Dialect] = ()) -> Dialect:
     name = _ALIASES.get(name, name)
     if name in CORE:
         return CORE[name]
-    known = {}
+    known: dict[str, Dialect] = {}
     for each in extra:
         known.setdefault(each.name, each)
     if name in known:

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...call import Call
-from ...outcome import Image, Outcome
-from ..dialect import Declared, Dialect, ParsedReply, WireCall
-from ..facts import Profile, RequestLimits, SchemaLimits
-from ..rendering import Media, Rendered, render
-from ..replies import cut_off, made_id, parsed, plain, wire_call
+from toolcrib.call import Call
+from toolcrib.outcome import Image, Outcome
+from toolcrib.projection.dialect import Declared, Dialect, ParsedReply, WireCall
+from toolcrib.projection.facts import Profile, RequestLimits, SchemaLimits
+from toolcrib.projection.rendering import Media, Rendered, render
+from toolcrib.projection.replies import cut_off, made_id, parsed, plain, wire_call
 
 
 __all__ = ["KEYS", "LAX", "MESSAGES", "STRICT"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ... import canonical
-from ...call import Call
-from ...outcome import ArtifactLink, Audio, Block, File, Image, Json, Link, Outcome, Text
-from ...tool import Tool
-from ...vocabulary import Effect, Idempotence, Kind
-from ..dialect import Declared, Dialect, ParsedReply, WireCall
-from ..reading import copied
-from ..rendering import render
-from ..replies import parsed, plain, unreadable, wire_call
+from toolcrib import canonical
+from toolcrib.call import Call
+from toolcrib.outcome import ArtifactLink, Audio, Block, File, Image, Json, Link, Outcome, Text
+from toolcrib.projection.dialect import Declared, Dialect, ParsedReply, WireCall
+from toolcrib.projection.reading import copied
+from toolcrib.projection.rendering import render
+from toolcrib.projection.replies import parsed, plain, unreadable, wire_call
+from toolcrib.tool import Tool
+from toolcrib.vocabulary import Effect, Idempotence, Kind
 
 
 __all__ = ["MCP"]
@@ -123,6 +123,4 @@ def _link(block: Link | ArtifactLink) -> dict[str, Any]:
     }
 
 
-MCP = Dialect(
-    name="mcp", profiles=None, declare=_tool, parse=_parse, results=_results
-)
+MCP = Dialect(name="mcp", profiles=None, declare=_tool, parse=_parse, results=_results)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...call import Call
-from ...outcome import Image, Outcome
-from ...tool import Tool
-from ..dialect import Declared, Dialect, ParsedReply, WireCall
-from ..facts import Profile, RequestLimits, SchemaLimits
-from ..rendering import Rendered, render
-from ..replies import cut_off, made_id, parsed, plain, unreadable, wire_call
+from toolcrib.call import Call
+from toolcrib.outcome import Image, Outcome
+from toolcrib.projection.dialect import Declared, Dialect, ParsedReply, WireCall
+from toolcrib.projection.facts import Profile, RequestLimits, SchemaLimits
+from toolcrib.projection.rendering import Rendered, render
+from toolcrib.projection.replies import cut_off, made_id, parsed, plain, unreadable, wire_call
+from toolcrib.tool import Tool
 
 
 __all__ = [

@@ -1,0 +1,47 @@
+"""The pack: it answers ``toolcrib_project`` and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolcrib.hookspecs import hookimpl
+from toolcrib.projection import Dialect
+from toolcrib.tool import Tool
+
+from .bedrock import BEDROCK
+from .cohere import COHERE
+from .compatible import DEEPSEEK, GROQ, XAI, XAI_SDK
+from .gemini import GEMINI, GEMINI_OPENAPI
+from .mistral import MISTRAL
+from .ollama import OLLAMA
+
+
+__all__ = ["DIALECTS", "Dialects", "pack"]
+
+DIALECTS: Mapping[str, Dialect] = {
+    each.name: each
+    for each in (
+        BEDROCK,
+        COHERE,
+        DEEPSEEK,
+        GEMINI,
+        GEMINI_OPENAPI,
+        GROQ,
+        MISTRAL,
+        OLLAMA,
+        XAI,
+        XAI_SDK,
+    )
+}
+
+
+class Dialects:
+    """A plugin of hooks alone."""
+
+    @hookimpl
+    def toolcrib_project(self, tool: Tool | None, dialect: str) -> Dialect | None:
+        """Say which dialects this pack speaks; tools are left to the core's engine."""
+        return DIALECTS.get(dialect) if tool is None else None
+
+
+pack = Dialects()
