@@ -10,9 +10,10 @@ the caller to honour once the outcome is written down.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import types
 
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context as Variables
 from typing import Any, Literal
 
@@ -58,6 +59,7 @@ class CancelToken:
         "_deadlines",
         "_grace",
         "_limit",
+        "_listeners",
         "_sent",
         "_task",
         "_timer",
@@ -76,6 +78,7 @@ class CancelToken:
         self.insisted = False
         self.closed = False
         self._limit = (0.0, "")
+        self._listeners: list[Callable[[], None]] | None = None
         self._task: asyncio.Task[Any] | None = None
         self._timer: Handle | None = None
         self._deadlines: Deadlines | None = None
@@ -97,6 +100,25 @@ class CancelToken:
     def cancel(self, reason: str = "The call was cancelled.") -> None:
         """Cancel the call; a second time changes nothing."""
         self._request("cancelled", reason)
+
+    def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called, once, when the call has to end; return what undoes it.
+
+        For handlers that run in a thread and wait for something that can be woken. It
+        is called on the event loop, or at once if it is late already.
+        """
+        if self._listeners is None:
+            self._listeners = []
+        listeners = self._listeners
+        listeners.append(callback)
+        if self.cause is not None:
+            self._call_listeners()
+
+        def forget() -> None:
+            with contextlib.suppress(ValueError):
+                listeners.remove(callback)
+
+        return forget
 
     def attach(self, task: asyncio.Task[Any], deadlines: Deadlines, grace: float) -> None:
         """Tie the token to the task that runs the call; for *execute*."""
@@ -158,6 +180,7 @@ class CancelToken:
         ):
             self.cause = "cancelled"
             self.reason = "The task that ran the call was cancelled."
+            self._call_listeners()
             self._count_down()
 
     def _request(self, cause: Cause, reason: str) -> None:
@@ -165,10 +188,23 @@ class CancelToken:
             return
         self.cause = cause
         self.reason = reason
+        self._call_listeners()
         if self._task is not None:
             self.disarm()
             self._send()
             self._count_down()
+
+    def _call_listeners(self) -> None:
+        # Taken one by one: the loop and a thread that comes late may both be here.
+        while self._listeners:
+            try:
+                callback = self._listeners.pop()
+            except IndexError:
+                return
+            try:
+                callback()
+            except Exception:  # noqa: BLE001, S112 - a handler's function; the rest must hear
+                continue
 
     def _count_down(self) -> None:
         self.disarm()

@@ -7,7 +7,7 @@ import contextvars
 import functools
 import inspect
 import json
-import random
+import os
 
 from collections.abc import Callable
 from typing import Any
@@ -211,7 +211,7 @@ class Run:
             idempotent=self.authorized.tool.idempotent,
             key=self.authorized.idempotency_key,
             remaining=self._remaining(),
-            roll=(self.runtime.roll or random.random)(),
+            roll=(self.runtime.roll or _roll)(),
         )
         if isinstance(planned, Again) and self.terms.pack_retry is not None:
             answer = await self._ask_pack(self.terms.pack_retry, error)
@@ -341,6 +341,11 @@ class Run:
             self.terms.on_late(outcome)
         except Exception:  # noqa: BLE001 - nobody is left to be told
             return
+
+
+def _roll() -> float:
+    # The module ``random`` costs more to import than jitter is worth.
+    return int.from_bytes(os.urandom(4)) / 0xFFFFFFFF
 
 
 def _is_async(handler: Callable[..., Any]) -> bool:
