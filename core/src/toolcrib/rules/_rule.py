@@ -116,7 +116,7 @@ def parse(text: str, *, file: Path | str | None = None, line: int | None = None)
     try:
         if not text.isprintable():
             at = next(i for i, c in enumerate(text) if not c.isprintable())
-            raise SyntaxTroubleError("a rule holds no control characters", at)  # noqa: EM101, TRY301
+            raise SyntaxTroubleError("a rule holds no invisible characters", at)  # noqa: EM101, TRY301
         verdict, tool, fields = pieces_of(text)
         rule_verdict = _verdict(verdict)
         _check_tool(tool)
