@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from ..schema.graph import in_place, target
-from ..schema.values import type_name
+from toolcrib.schema.graph import in_place, target
+from toolcrib.schema.values import type_name
 
 
 __all__ = ["Accepted", "Reader"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 
-from .. import canonical
-from ..call import Call
-from ..codes import refuse
+from toolcrib import canonical
+from toolcrib.call import Call
+from toolcrib.codes import refuse
 
 
 __all__ = ["PARALLEL", "WRAPPERS", "expand_parallel", "unwrap_name"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..call import Repair
+from toolcrib.call import Repair
 
 
 __all__ = ["TruncatedError", "mend"]

@@ -6,12 +6,12 @@ import re
 
 from typing import Any
 
-from .. import canonical
-from ..call import Repair
-from ..schema import Problem
-from ..schema.references import escape
-from ..schema.values import shorten, type_name
-from ..validator import Validator
+from toolcrib import canonical
+from toolcrib.call import Repair
+from toolcrib.schema import Problem
+from toolcrib.schema.references import escape
+from toolcrib.schema.values import shorten, type_name
+from toolcrib.validator import Validator
 from .accepting import Reader
 
 
@@ -82,6 +82,8 @@ class Repairer:
         step, value = path[-1], holder[path[-1]]
         if problem.keyword in ("additionalProperties", "propertyNames"):
             return value is None and self._remove("R13", holder, path, "an unknown null")
+        if not isinstance(value, str | None) and "R12" not in self._rules:
+            return False
         accepted = self._reader.accepted(path)
         if isinstance(value, str):
             if self._text(holder, path, value):

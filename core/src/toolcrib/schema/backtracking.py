@@ -21,7 +21,9 @@ from .expression import Alt, Assert, Expression, Look, Loop, Seq, Set
 __all__ = ["Weight", "weigh"]
 
 _MOST_STATES = 400
-_MOST_LOOP_STATES = 60
+_MOST_EDGES = 5_000
+_MOST_LOOPS = 30
+_MOST_PAIRS = 100_000
 _HIGHEST_POWER = 4
 _WORK = 10_000_000
 
@@ -43,27 +45,27 @@ def weigh(expression: Expression) -> Weight:
         expression = Seq((anything, expression))
     try:
         power = _power(expression)
-    except _TooHeavy as error:
+    except _TooHeavyError as error:
         return Weight(str(error))
     if power > _HIGHEST_POWER:
         return Weight("has too many repetitions that can share one text")
     return Weight() if power <= 1 else Weight(limit=int(_WORK ** (1 / power)))
 
 
-class _TooHeavy(ValueError):
+class _TooHeavyError(ValueError):
     """Raised when a pattern may take exponential time, or cannot be weighed."""
 
 
 def _power(expression: Expression) -> int:
     automaton = _Automaton()
     automaton.build(expression)
-    if len(automaton.masks) > _MOST_STATES:
-        message = "has too many parts"
-        raise _TooHeavy(message)
     loops = _components(automaton.edges)
+    if len(automaton.masks) > _MOST_STATES or len(loops) > _MOST_LOOPS:
+        message = "has too many parts"
+        raise _TooHeavyError(message)
     if automaton.empty_loop or any(automaton.ambiguous(loop) for loop in loops):
         message = "repeats a group that can read one text in two ways"
-        raise _TooHeavy(message)
+        raise _TooHeavyError(message)
     # A look ahead walks anew from wherever the pattern around it stands.
     return automaton.sharing(loops) + max(map(_power, automaton.looks), default=0)
 
@@ -95,6 +97,7 @@ class _Automaton:
     edges: list[list[int]] = attrs.field(factory=list)
     looks: list[Expression] = attrs.field(factory=list)
     empty_loop: bool = False
+    size: int = 0
 
     def build(self, expression: Expression) -> _Piece:
         match expression:
@@ -120,6 +123,10 @@ class _Automaton:
                 return self.loop(self.build(body), least, most)
 
     def join(self, last: list[int], first: list[int]) -> None:
+        self.size += len(last) * len(first)
+        if self.size > _MOST_EDGES:
+            message = "has too many alternatives in a row"
+            raise _TooHeavyError(message)
         for state in last:
             self.edges[state].extend(first)
 
@@ -146,9 +153,10 @@ class _Automaton:
             chosen = [target for target in self.edges[state] if target in inside]
             if len(chosen) != len(set(chosen)):
                 return True
-        if len(loop) > _MOST_LOOP_STATES:
+        edges = sum(len(self.edges[state]) for state in loop)
+        if edges * edges > _MOST_PAIRS:
             message = "repeats a group of too many parts"
-            raise _TooHeavy(message)
+            raise _TooHeavyError(message)
         return self._two_ways(inside)
 
     def _two_ways(self, inside: set[int]) -> bool:
@@ -221,21 +229,36 @@ def _closure(edges: _Edges, start: list[tuple[int, int]]) -> set[tuple[int, int]
 
 def _components(edges: list[list[int]]) -> list[list[int]]:
     """Return the loops of a graph: its strongly connected parts that hold an edge."""
-    reach: list[set[int]] = []
-    for targets in edges:
-        found: set[int] = set()
-        waiting = list(targets)
-        while waiting:
-            target = waiting.pop()
-            if target not in found:
-                found.add(target)
-                waiting.extend(edges[target])
-        reach.append(found)
-    components: list[list[int]] = []
+    order: list[int] = []
     seen: set[int] = set()
-    for state, found in enumerate(reach):
-        if state in found and state not in seen:
-            members = [other for other in found if state in reach[other]]
-            seen.update(members)
-            components.append(members)
+    for start in range(len(edges)):
+        if start not in seen:
+            _finish(start, edges, seen, order)
+    reverse: list[list[int]] = [[] for _ in edges]
+    for state, targets in enumerate(edges):
+        for target in targets:
+            reverse[target].append(state)
+    components: list[list[int]] = []
+    seen.clear()
+    for start in reversed(order):
+        if start not in seen:
+            members: list[int] = []
+            _finish(start, reverse, seen, members)
+            if len(members) > 1 or start in edges[start]:
+                components.append(members)
     return components
+
+
+def _finish(start: int, edges: list[list[int]], seen: set[int], order: list[int]) -> None:
+    """Walk a graph in depth and note each state when all that it leads to is noted."""
+    seen.add(start)
+    stack = [(start, iter(edges[start]))]
+    while stack:
+        state, targets = stack[-1]
+        target = next((each for each in targets if each not in seen), None)
+        if target is None:
+            stack.pop()
+            order.append(state)
+        else:
+            seen.add(target)
+            stack.append((target, iter(edges[target])))

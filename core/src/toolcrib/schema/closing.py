@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from ..errors import SchemaError
+from toolcrib.errors import SchemaError
 from .graph import every, in_place, reachable, target
 from .references import escape
 

@@ -177,7 +177,10 @@ def _pattern(walk: Rebuild, node: Node) -> None:
 def _weigh(walk: Rebuild, node: Node, text: str) -> int | None:
     """Return the longest text on which a pattern is tried, and record it."""
     try:
-        limit = patterns.read(text).limit
+        limit = walk.weigh(text)
+    except values.BudgetError as error:
+        message = f"The schema {error}"
+        raise walk.error(node, message) from None
     except patterns.PatternError as error:
         if not error.elsewhere:
             raise walk.error(node, f"The pattern {text[:80]!r} {error}") from None
@@ -204,8 +207,8 @@ def _mapping(walk: Rebuild, node: Node) -> Mapping[str, Any]:
     for name in node.value:
         try:
             walk.budget.key(name)
-        except values.BudgetError:
-            raise walk.error(node, "Has a key that is not text") from None
+        except values.BudgetError as error:
+            raise walk.error(node, f"The object {error}") from None
     return node.value
 
 

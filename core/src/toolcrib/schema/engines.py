@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import SchemaError
+from toolcrib.errors import SchemaError
 from .problem import Problem
 from .references import escape
 from .values import shorten

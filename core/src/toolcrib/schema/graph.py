@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import SchemaError
+from toolcrib.errors import SchemaError
 from .keywords import IN_PLACE, IN_PLACE_LISTS
 
 

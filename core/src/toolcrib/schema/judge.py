@@ -17,7 +17,7 @@ from typing import Any
 from . import alternatives, evaluating, judging, patterns
 from .graph import target
 from .problem import Problem
-from .values import identity, type_name
+from .values import TYPE_NAMES, identity
 
 
 __all__ = ["Judge", "Undecidable"]
@@ -94,16 +94,15 @@ class Judge:
     def walk(self, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
         """Yield what is wrong with a value by one subschema."""
         self.steps += 1
-        name = target(schema)
-        if name is not None:
-            yield from self.again(self.definitions[name], value, pointer)
+        kind = TYPE_NAMES[type(value)]
         kinds = schema.get("type")
-        kind = type_name(value)
-        if kinds is not None and not judging.has_type(value, kind, kinds):
+        if kinds is not None and kinds != kind and not judging.has_type(value, kind, kinds):
             yield judging.wrong_type(schema, value, pointer)
             return
-        for keyword, check in _OF_TYPE.get(kind, _ANY_TYPE):
-            if keyword in schema:
+        checks = _OF_TYPE[kind]
+        for keyword in schema:
+            check = checks.get(keyword)
+            if check is not None:
                 yield from check(self, schema, value, pointer)
 
     def tired(self) -> bool:
@@ -133,49 +132,59 @@ class Judge:
 
 
 _ANYTHING = re.compile("")
-_ANY_TYPE: tuple[tuple[str, Check], ...] = (
-    ("enum", judging.enum),
-    ("const", judging.const),
-    ("allOf", alternatives.all_of),
-    ("anyOf", alternatives.any_of),
-    ("oneOf", alternatives.one_of),
-    ("not", alternatives.negation),
-    ("if", alternatives.condition),
-)
-_NUMBER: tuple[tuple[str, Check], ...] = (
-    *((key, partial(judging.bound, key=key)) for key in judging.BOUNDS),
-    ("multipleOf", judging.multiple),
-)
-_OF_TYPE: dict[str, tuple[tuple[str, Check], ...]] = {
-    "object": (
-        ("required", judging.required),
-        ("properties", judging.properties),
-        ("patternProperties", judging.pattern_properties),
-        ("additionalProperties", judging.additional),
-        ("propertyNames", judging.property_names),
-        ("minProperties", partial(judging.size, key="minProperties")),
-        ("maxProperties", partial(judging.size, key="maxProperties")),
-        ("dependentRequired", judging.dependent_required),
-        ("dependentSchemas", judging.dependent_schemas),
-        *_ANY_TYPE,
-        ("unevaluatedProperties", evaluating.properties),
-    ),
-    "array": (
-        ("prefixItems", judging.prefix_items),
-        ("items", judging.items),
-        ("contains", judging.contains),
-        ("minItems", partial(judging.size, key="minItems")),
-        ("maxItems", partial(judging.size, key="maxItems")),
-        ("uniqueItems", judging.unique),
-        *_ANY_TYPE,
-        ("unevaluatedItems", evaluating.items),
-    ),
-    "string": (
-        ("minLength", partial(judging.size, key="minLength")),
-        ("maxLength", partial(judging.size, key="maxLength")),
-        ("pattern", judging.pattern),
-        *_ANY_TYPE,
-    ),
-    "integer": (*_NUMBER, *_ANY_TYPE),
-    "number": (*_NUMBER, *_ANY_TYPE),
+
+
+def _reference(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
+    yield from judge.again(judge.definitions[target(schema) or ""], value, pointer)
+
+
+_ANY_TYPE: dict[str, Check] = {
+    "$ref": _reference,
+    "enum": judging.enum,
+    "const": judging.const,
+    "allOf": alternatives.all_of,
+    "anyOf": alternatives.any_of,
+    "oneOf": alternatives.one_of,
+    "not": alternatives.negation,
+    "if": alternatives.condition,
+}
+_NUMBER: dict[str, Check] = {
+    **{key: partial(judging.bound, key=key) for key in judging.BOUNDS},
+    "multipleOf": judging.multiple,
+    **_ANY_TYPE,
+}
+_OF_TYPE: dict[str, dict[str, Check]] = {
+    "object": {
+        "required": judging.required,
+        "properties": judging.properties,
+        "patternProperties": judging.pattern_properties,
+        "additionalProperties": judging.additional,
+        "propertyNames": judging.property_names,
+        "minProperties": partial(judging.size, key="minProperties"),
+        "maxProperties": partial(judging.size, key="maxProperties"),
+        "dependentRequired": judging.dependent_required,
+        "dependentSchemas": judging.dependent_schemas,
+        "unevaluatedProperties": evaluating.properties,
+        **_ANY_TYPE,
+    },
+    "array": {
+        "prefixItems": judging.prefix_items,
+        "items": judging.items,
+        "contains": judging.contains,
+        "minItems": partial(judging.size, key="minItems"),
+        "maxItems": partial(judging.size, key="maxItems"),
+        "uniqueItems": judging.unique,
+        "unevaluatedItems": evaluating.items,
+        **_ANY_TYPE,
+    },
+    "string": {
+        "minLength": partial(judging.size, key="minLength"),
+        "maxLength": partial(judging.size, key="maxLength"),
+        "pattern": judging.pattern,
+        **_ANY_TYPE,
+    },
+    "integer": _NUMBER,
+    "number": _NUMBER,
+    "boolean": _ANY_TYPE,
+    "null": _ANY_TYPE,
 }

@@ -1,3 +1,4 @@
+# ruff: noqa: ARG001 - every keyword's function has one signature
 """One function for each keyword that looks at types, sizes, numbers, names and items."""
 
 from __future__ import annotations
@@ -6,10 +7,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..names import closest
+from .nearness import nearest
 from .problem import MOST_ALLOWED, Problem
 from .references import escape
-from .values import describe, identity, shorten
+from .values import TYPE_NAMES, describe, identity, shorten
 
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ def enum(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Pro
     hint = ""
     if isinstance(value, str) and not judge.quiet:
         known = [each for each in schema["enum"] if isinstance(each, str)]
-        close = closest(value, known[:200], most=1)
-        hint = f"Did you mean {shorten(close[0])}?" if close else ""
+        close = nearest(value, known[:200])
+        hint = f"Did you mean {shorten(close)}?" if close else ""
     yield Problem(pointer, "enum", "not one of the values", shorten(value), allowed, hint)
 
 
@@ -227,7 +228,7 @@ def properties(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterat
     known = schema["properties"]
     for name, item in value.items():
         child = known.get(name)
-        if child:
+        if child and (len(child) > 1 or child.get("type") != TYPE_NAMES[type(item)]):
             yield from judge.part(child, item, f"{pointer}/{escape(name)}")
 
 
@@ -268,8 +269,8 @@ def unknown_property(judge: Judge, known: Any, name: str, value: Any, pointer: s
     allowed = tuple(each[:60] for each in names[:MOST_ALLOWED])
     if len(names) > MOST_ALLOWED:
         allowed = (*allowed, f"and {len(names) - MOST_ALLOWED} more")
-    close = [] if judge.quiet else closest(name, names[:200], most=1)
-    hint = f"Did you mean {shorten(close[0])}?" if close else ""
+    close = None if judge.quiet else nearest(name, names[:200])
+    hint = f"Did you mean {shorten(close)}?" if close else ""
     sent = describe(value)
     return Problem(where, "additionalProperties", "unknown property", sent, allowed, hint)
 

@@ -26,6 +26,8 @@ __all__ = ["is_exact", "lower"]
 Schema = dict[str, Any]
 
 _DEEPEST = 3
+_MOST_LISTED = 2_000
+_MOST_COMPARED = 50
 _COPIED = (
     "type",
     "enum",
@@ -51,11 +53,14 @@ def is_exact(schema: Schema) -> bool:
     """Tell whether the compiled form of one subschema would decide exactly.
 
     Objects among listed values may be read as references; fractional steps are divided
-    with limited precision; counted or unevaluated parts are not known at all.
+    with limited precision; counted or unevaluated parts are not known at all. Long lists
+    of values become code that takes seconds to compile.
     """
     listed = [*schema.get("enum", ()), schema.get("const")]
     return (
         not _UNKNOWN & schema.keys()
+        and len(listed) <= _MOST_LISTED
+        and sum(isinstance(value, dict | list) for value in listed) <= _MOST_COMPARED
         and type(schema.get("multipleOf", 1)) is int
         and not any(map(_misread, listed))
     )

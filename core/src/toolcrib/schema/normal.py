@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-from .. import canonical
+from toolcrib import canonical
 
 
 __all__ = ["Change", "Engine", "NormalSchema"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import SchemaError
+from toolcrib.errors import SchemaError
 from . import closing, engines, graph, keywords, lowering
 from .copying import HANDLERS
 from .copying_arrays import HANDLERS as ARRAY_HANDLERS

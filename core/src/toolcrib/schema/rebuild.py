@@ -13,16 +13,19 @@ from typing import Any
 
 import attrs
 
-from ..errors import SchemaError
-from . import keywords, values
+from toolcrib.errors import SchemaError
+from . import keywords, patterns, values
 from .normal import Change
 from .references import Place, Resources, Unresolved, escape
 
 
 __all__ = ["At", "Handler", "Node", "Rebuild", "registering"]
 
-MOST_NODES = 8_000
+MOST_NODES = 5_000
+# In characters: weighing a pattern is by far the dearest thing that a schema can ask for.
+COST_OF_PATTERN = 6_000
 DEEPEST = 64
+LONGEST_POINTER = 300
 
 Handler = Callable[["Rebuild", "Node"], None]
 
@@ -80,6 +83,7 @@ class Rebuild:
     _names: dict[str, str] = attrs.field(factory=dict)
     _waiting: list[tuple[str, Place]] = attrs.field(factory=list)
     _resources: Resources | None = None
+    _weights: dict[str, int | None] = attrs.field(factory=dict)
     _nodes: int = 0
 
     def run(self) -> dict[str, Any]:
@@ -106,12 +110,14 @@ class Rebuild:
         if self._nodes > MOST_NODES or at.depth > DEEPEST:
             limit = f"{MOST_NODES} subschemas" if at.depth <= DEEPEST else f"{DEEPEST} levels"
             text = f"The schema has more than {limit}"
-            raise SchemaError(text, keyword="schema", pointer=at.pointer)
+            pointer = at.pointer[:LONGEST_POINTER]
+            raise SchemaError(text, keyword="schema", pointer=pointer)
         if isinstance(raw, bool):
             return {} if raw else {"not": {}}
         if not isinstance(raw, Mapping):
             text = f"A schema must be an object or a boolean, not {values.describe(raw)}"
-            raise SchemaError(text, keyword=_last(at.pointer), pointer=at.pointer)
+            pointer = at.pointer[:LONGEST_POINTER]
+            raise SchemaError(text, keyword=_last(pointer), pointer=pointer)
         if at.pointer and _has_identifier(raw):
             at = At(at.pointer, self.resources.enter(raw, at.base), at.depth)
         out: dict[str, Any] = {}
@@ -141,7 +147,7 @@ class Rebuild:
 
     def error(self, node: Node, text: str) -> SchemaError:
         """Make an error about a keyword."""
-        return SchemaError(text, keyword=node.key, pointer=node.pointer)
+        return SchemaError(text, keyword=node.key[:100], pointer=node.pointer[:LONGEST_POINTER])
 
     def lose(self, node: Node, text: str) -> None:
         """Record something left out."""
@@ -154,6 +160,13 @@ class Rebuild:
     def need(self, node: Node) -> None:
         """Record a keyword that only ``jsonschema-rs`` can enforce."""
         self.needs.append((node.key, node.pointer))
+
+    def weigh(self, pattern: str) -> int | None:
+        """Read a pattern and return the longest text on which it is tried."""
+        if pattern not in self._weights:
+            self.budget.spend(COST_OF_PATTERN)
+            self._weights[pattern] = patterns.read(pattern).limit
+        return self._weights[pattern]
 
     def _speaks(self, key: str) -> bool:
         since = keywords.SINCE.get(key)
@@ -178,7 +191,7 @@ class Rebuild:
         key = node.key
         if not isinstance(key, str):
             text = "A key is not text"
-            raise SchemaError(text, keyword=str(key), pointer=node.at.pointer)
+            raise SchemaError(text, keyword=str(key)[:100], pointer=node.at.pointer[:LONGEST_POINTER])
         if key in keywords.BENIGN or key.startswith(("x-", "$$")):
             return
         folded = {name.casefold(): name for name in keywords.ASSERTIONS}

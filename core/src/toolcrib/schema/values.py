@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 
-__all__ = ["Budget", "BudgetError", "describe", "identity", "shorten", "type_name"]
+__all__ = ["TYPE_NAMES", "Budget", "BudgetError", "describe", "identity", "shorten", "type_name"]
 
-_TYPE_NAMES = {
+TYPE_NAMES = {
     dict: "object",
     list: "array",
     str: "string",
@@ -49,10 +49,7 @@ class Budget:
             BudgetError: with the reason.
         """
         kind = type(value)
-        self.left -= 1 + (len(value) if kind is str else 0)
-        if self.left < 0:
-            text = "is too large"
-            raise BudgetError(text)
+        self.spend(1 + (len(value) if kind is str else 0))
         if depth > 64:
             text = "is nested too deeply"
             raise BudgetError(text)
@@ -64,12 +61,23 @@ class Budget:
             return value
         return number(value)
 
+    def spend(self, amount: int) -> None:
+        """Take something off.
+
+        Raises:
+            BudgetError: nothing is left.
+        """
+        self.left -= amount
+        if self.left < 0:
+            text = "is too large"
+            raise BudgetError(text)
+
     def key(self, value: Any) -> str:
         """Copy the key of an object."""
         if type(value) is not str:
             text = "has a key that is not text"
             raise BudgetError(text)
-        self.left -= len(value)
+        self.spend(len(value))
         return value
 
 
@@ -90,7 +98,7 @@ def number(value: Any) -> int | float:
 
 def type_name(value: Any) -> str:
     """Return the JSON type of a value, ``number`` for every float."""
-    return _TYPE_NAMES.get(type(value)) or ("object" if isinstance(value, Mapping) else "none")
+    return TYPE_NAMES.get(type(value)) or ("object" if isinstance(value, Mapping) else "none")
 
 
 def describe(value: Any) -> str:
