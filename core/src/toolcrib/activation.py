@@ -20,7 +20,7 @@ from .hookrules import registered
 from .implementation import Implementation
 from .loading import forget, load, say
 from .manifest import interface_digest
-from .offloop import Late, Threads
+from .offloop import Late, Threads, contained
 from .outcome import Refusal
 
 
@@ -128,7 +128,7 @@ class Activator:
             refusal = self._check(finding)
             if refusal is not None:
                 return refusal
-        load = _Load(finding, self._host_factory)
+        load = _Load(finding, self._host_factory(finding.pack_id))
         try:
             made = await self._threads.run(
                 load, deadline=self._import_deadline, on_late=load.undo
@@ -137,8 +137,10 @@ class Activator:
                 return made
             tools = load.answer
             if inspect.isawaitable(tools):
-                async with asyncio.timeout(self._import_deadline):
-                    tools = await tools
+                with contained:
+                    async with asyncio.timeout(self._import_deadline):
+                        tools = await tools
+            accepted = _accept(finding, load, tools)
         except (Late, TimeoutError):
             load.undo()
             return _unloadable(
@@ -149,8 +151,7 @@ class Activator:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the pack raised
             load.undo()
-            return _unloadable(finding, f"toolcrib_tools raised {say(error)}")
-        accepted = _accept(finding, load, tools)
+            return _unloadable(finding, f"its tools cannot be had: {say(error)}")
         if isinstance(accepted, Refusal):
             load.undo()
             return accepted
@@ -169,40 +170,42 @@ class Activator:
 class _Load:
     """Import, registration and first answer of one pack; runs in a thread."""
 
-    def __init__(self, finding: Finding, host_factory: Callable[[str], PackHost]) -> None:
+    def __init__(self, finding: Finding, host: PackHost) -> None:
         self._finding = finding
-        self._host_factory = host_factory
         self._before: frozenset[str] = frozenset()
-        self.host: Any = None
+        self.host = host
         self.manager: Any = None
         self.answer: Any = None
 
     def __call__(self) -> Refusal | None:
+        try:
+            refusal = self._load()
+        except KeyboardInterrupt:
+            self.undo()
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit from a pack included
+            refusal = _unloadable(self._finding, f"toolcrib_tools raised {say(error)}")
+        if refusal is not None:
+            self.undo()
+        return refusal
+
+    def _load(self) -> Refusal | None:
         finding = self._finding
         plugin = self._plugin()
         if isinstance(plugin, Refusal):
             return plugin
         self.manager, problems = registered(plugin, finding.pack_id)
         if problems:
-            self.undo()
             return _unruly(finding, problems)
         if not self.manager.get_hookcallers(plugin):
-            self.undo()
             text = f"{finding} provides no hook of toolcrib: {finding.entry_point} is a "
             text += f"{type(plugin).__name__} without any"
             return refuse("pack.inert", finding.pack_id, text)
-        self.host = self._host_factory(finding.pack_id)
-        try:
-            self.answer = self.manager.hook.toolcrib_tools(host=self.host)
-            # One implementation, so one answer; none of them is an empty list.
-            self.answer = self.answer[0] if self.answer else ()
-            if not inspect.isawaitable(self.answer):
-                self.answer = list(self.answer)  # A generator runs its code here.
-        except BaseException as error:
-            self.undo()
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            return _unloadable(finding, f"toolcrib_tools raised {say(error)}")
+        answer = self.manager.hook.toolcrib_tools(host=self.host)
+        # One implementation, so one answer; none of them is an empty list.
+        self.answer = answer[0] if answer else ()
+        if not inspect.isawaitable(self.answer):
+            self.answer = list(self.answer)  # A generator runs its code here.
         return None
 
     def _plugin(self) -> Any:

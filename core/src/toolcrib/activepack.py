@@ -23,7 +23,7 @@ from .codes import refuse
 from .errors import Failed, ToolFailure
 from .implementation import Implementation
 from .loading import say
-from .offloop import Late, Threads
+from .offloop import Late, Threads, contained
 from .outcome import Refusal
 from .signature import Signature
 
@@ -253,17 +253,17 @@ class ActivePack:
         if synchronous is None or inspect.iscoroutinefunction(synchronous):
             value = function()
         else:
-            try:
-                value = await self._threads.run(function, deadline=self._deadline)
-            except (SystemExit, GeneratorExit) as error:
-                raise RuntimeError(say(error)) from error
+            value = await self._threads.run(function, deadline=self._deadline)
         return await self._awaited(value) if inspect.isawaitable(value) else value
 
     async def _awaited(self, value: Any) -> Any:
         try:
-            async with asyncio.timeout(self._deadline):
-                return await value
+            with contained:
+                async with asyncio.timeout(self._deadline) as scope:
+                    return await value
         except TimeoutError:
+            if not scope.expired():
+                raise
             text = f"no answer within {self._deadline:g} s"
             raise Late(text) from None
 
@@ -277,10 +277,8 @@ class ActivePack:
             self._pace[tool_id] = pace + 1 if seconds < _QUICK else min(pace, 0)
         else:
             started = time.perf_counter()
-            try:
+            with contained:
                 value = function()
-            except (SystemExit, GeneratorExit) as error:
-                raise RuntimeError(say(error)) from error
             if time.perf_counter() - started > _SLOW:
                 self._pace[tool_id] = -_PENALTY
         return await self._awaited(value) if inspect.isawaitable(value) else value

@@ -112,7 +112,7 @@ def _enforceable(tool: Tool) -> Refusal | None:
         if schema is None:
             continue
         try:
-            normalize(schema)
+            normalize(schema, arguments=which == "input")
         except SchemaError as error:
             text = f"the {which} schema of {tool.id} cannot be enforced exactly: {error}"
             return refuse(

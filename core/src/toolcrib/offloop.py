@@ -12,14 +12,48 @@ import queue
 import threading
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from .loading import say
 
-__all__ = ["Late", "Threads"]
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+__all__ = ["Late", "Threads", "contained"]
 
 _SPARE = 8
+
+
+class _Contained:
+    """Turns what must not escape from a pack's function into an ordinary exception.
+
+    ``SystemExit`` would end the host, a ``CancelledError`` of the pack's own would look
+    like the host's; an exception class of the pack's may derive from ``BaseException``.
+    """
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None or isinstance(error, Exception | KeyboardInterrupt):
+            return
+        if isinstance(error, asyncio.CancelledError):
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                return
+        raise RuntimeError(say(error)) from error
+
+
+contained = _Contained()
 
 
 class Late(Exception):  # noqa: N818 - it says what the answer is
@@ -83,7 +117,7 @@ class Threads:
 
         Raises:
             Late: the deadline passed, or too many functions are late already.
-            BaseException: whatever the function raised.
+            Exception: what the function raised; see :data:`contained`.
         """
         if self._abandoned >= self._most:
             text = f"{self._abandoned} earlier functions have not ended yet"
@@ -99,12 +133,12 @@ class Threads:
             raise
         finally:
             timer.cancel()
-        if isinstance(error, asyncio.CancelledError | StopIteration | StopAsyncIteration):
+        if isinstance(error, StopIteration | StopAsyncIteration):
             # Raised again as they are, they would mean something else here.
-            text = f"it raised {type(error).__name__}"
-            raise RuntimeError(text) from error  # noqa: TRY004 - it is not about a type
+            raise RuntimeError(say(error)) from error  # noqa: TRY004 - it is not about a type
         if error is not None:
-            raise error
+            with contained:
+                raise error
         return value
 
     def close(self) -> None:

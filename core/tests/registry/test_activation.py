@@ -15,8 +15,11 @@ import pytest
 from toolcrib.activation import Activator, ActivePack
 from toolcrib.catalog import compose
 from toolcrib.discovery import discover
+from toolcrib.findings import Findings
 from toolcrib.outcome import Refusal
+from toolcrib.pack import Pack
 from toolcrib.policy import Policy
+from toolcrib.registry import Registry
 
 
 IMPORTS = """
@@ -327,6 +330,11 @@ def test_prose_may_differ(importable):
         ("raise KeyError(1)", "pack.unloadable"),
         ("return [1]", "pack.unruly"),
         ("return 7", "pack.unloadable"),
+        ("return [Implementation(tool=None, handler=handler)]", "pack.unloadable"),
+        (
+            "return [Implementation(tool=made(idempotent=b''), handler=handler)]",
+            "pack.unloadable",
+        ),
         (
             "yield Implementation(tool=made(), handler=handler); raise SystemExit",
             "pack.unloadable",
@@ -345,6 +353,39 @@ def test_tools_may_be_awaited(importable):
     code += "    return [Implementation(tool=made(), handler=handler)]\n"
     install(importable, code)
     assert isinstance(activated(importable), ActivePack)
+
+
+def test_awaited_tools_that_exit_quarantine_the_pack(importable):
+    """The host goes on."""
+    install(importable, "@hookimpl\nasync def toolcrib_tools(host):\n    raise SystemExit\n")
+    assert activated(importable).code == "pack.unloadable"
+
+
+def test_object_that_resists_registration_is_refused(importable):
+    """Its own methods run in pluggy."""
+    code = "class Odd:\n    def __dir__(self): raise SystemExit\npack = Odd()\n"
+    install(importable, code, points="[toolcrib.packs.v1]\nweb = toolcrib_web:pack\n")
+    assert activated(importable).code == "pack.unloadable"
+
+
+def test_local_pack_is_activated_without_import():
+    """It is an object already."""
+    pack = Pack("mine")
+
+    @pack.tool(effects=[])
+    def hello(ctx) -> str:
+        """Say hello."""
+        return "hello"
+
+    async def run():
+        catalog = Registry(Findings()).compose(Policy(local=[pack]))
+        assert catalog["mine.hello"].provenance.how == "local"
+        activator = Activator(catalog, lambda _: None)
+        active = await activator.activate("mine")
+        assert list(active.implementations) == ["mine.hello"]
+        await activator.close()
+
+    asyncio.run(run())
 
 
 def test_awaited_tools_that_fail_or_hang_quarantine_the_pack(importable):
@@ -427,6 +468,38 @@ def test_signature_that_is_not_given_is_none(importable, body):
 
     problems = using(importable, use)
     assert len(problems) == (0 if body == "return None" else 1)
+
+
+@pytest.mark.parametrize(
+    "raised",
+    ["SystemExit", "Odd('x')", "asyncio.CancelledError", "TimeoutError", "GeneratorExit"],
+)
+@pytest.mark.parametrize("kind", ["def", "async def"])
+@pytest.mark.parametrize("isolate", [True, False])
+def test_no_exception_of_a_hook_escapes(importable, raised, kind, isolate):
+    """Neither from a thread, nor from the loop, nor from what is awaited."""
+    hooked(
+        importable,
+        f"""
+        import asyncio
+        class Odd(BaseException): pass
+        @hookimpl
+        {kind} toolcrib_signature(tool, arguments):
+            if arguments: raise {raised}
+            return Signature()
+        """,
+        "toolcrib_signature",
+    )
+
+    async def use(pack):
+        tool = pack.implementations["web.ping"].tool
+        for _ in range(10):
+            assert await pack.signature(tool, {}) is not None
+        assert await pack.signature(tool, {"text": "x"}) is None
+        return pack.problems[-1]
+
+    problem = using(importable, use, isolate=isolate)
+    assert raised.split("(")[0].rpartition(".")[2] in problem
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
@@ -547,7 +620,8 @@ def test_retry_only_tightens(importable, body, answer):
         tool = pack.implementations["web.ping"].tool
         return await pack.retry(tool, ValueError(), 1)
 
-    assert using(importable, use, hook_deadline=0.05) == answer
+    given = using(importable, use, hook_deadline=0.05)
+    assert (given, type(given)) == (answer, type(answer))
 
 
 class FakeCall:

@@ -392,6 +392,16 @@ def test_live_schema_that_cannot_be_enforced_is_withheld_alone(catalog):
     assert refusal.details == {"keyword": "minimum", "pointer": "/properties/x/minimum"}
 
 
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "array"}, 7])
+def test_live_tool_without_an_object_at_its_root_is_withheld_alone(catalog, schema):
+    """It does not hide the others of its source."""
+    after = catalog.with_live(
+        "mcp", "github", [live_tool("a"), live_tool("bad", input_schema=schema)]
+    )
+    assert list(after) == ["mcp.github.a", "mcp.ping"]
+    assert [r.code for r in after.refusals] == ["schema.unsupported"]
+
+
 def test_live_unreadable_source_keeps_its_tools_marked_stale(catalog):
     """Until it can be read again."""
     one = catalog.with_live("mcp", "github", [live_tool("a")])

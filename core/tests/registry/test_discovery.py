@@ -112,13 +112,14 @@ def test_metadata_that_may_not_be_read_is_refused(site):
 
 
 def test_two_spellings_of_one_path_are_one(site, tmp_path):
-    """A link and a relative spelling give one pack and no refusal."""
+    """A link and a relative spelling give one pack, and one refusal of a broken one."""
     site.install("toolcrib-web")
+    (site.info("toolcrib-bad", points="[toolcrib.packs.v1]\nbroken\n"))
     link = tmp_path / "link"
     link.symlink_to(site.path, target_is_directory=True)
     findings = found(site, link, os.path.relpath(site.path), f"{site}/", site)
     assert len(findings.packs) == 1
-    assert findings.refusals == ()
+    assert codes(findings) == ["metadata.unreadable"]
 
 
 def test_second_copy_is_refused_alone_and_both_are_named(site, other):
