@@ -36,7 +36,7 @@ def compile_glob(
         pointer: JSON pointer of the argument it came from.
     """
     if not pattern or len(pattern) > LONGEST or "\0" in pattern:
-        text = f"A glob pattern has 1 to {LONGEST} characters. Example: src/**/*.py"
+        text = f"A glob pattern has 1 to {LONGEST} characters. An example is src/**/*.py."
         raise Fault(text, kind="invalid", code="files.bad_glob", pointer=pointer)
     pattern = pattern.removeprefix("./")
     if anywhere and "/" not in pattern:
@@ -46,7 +46,7 @@ def compile_glob(
     try:
         return re.compile(_Translator(pattern).translate(), re.DOTALL)
     except (ValueError, re.error) as error:
-        text = f"The glob pattern {pattern!r} cannot be read: {error}. Example: src/**/*.py"
+        text = f"The glob pattern {pattern[:80]!r} cannot be read: {error}. An example is src/**/*.py."
         raise Fault(text, kind="invalid", code="files.bad_glob", pointer=pointer) from None
 
 

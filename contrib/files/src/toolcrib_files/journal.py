@@ -107,11 +107,13 @@ class Journal:
         }
         self._put(f"{name}.json", json.dumps(plan).encode())
         notes: list[str] = []
+        reached = 0
         try:
             for change in changes:
                 notes += _perform(change)
+                reached += 1
         except BaseException:
-            self._undo(name, plan)
+            self._undo(name, plan, reached)
             raise
         self._forget(name)
         return Done(tuple(dict.fromkeys(notes)))
@@ -157,10 +159,13 @@ class Journal:
         for file in sorted(self._folder.glob("*.json")):
             self._undo(file.stem, _read_plan(file))
 
-    def _undo(self, name: str, plan: dict[str, Any]) -> None:
+    def _undo(self, name: str, plan: dict[str, Any], reached: int | None = None) -> None:
+        """Undo a plan; *reached* is the step that failed, if that is known."""
         stuck = []
-        for number, step in reversed(list(enumerate(plan["steps"]))):
-            if not self._undo_step(f"{name}.{number}", plan["root"], step):
+        for number, step in reversed(list(enumerate(plan["steps"][: _behind(reached)]))):
+            undone = self._undo_step(f"{name}.{number}", plan["root"], step)
+            # A step that failed and left what is not ours had not begun.
+            if not undone and number != reached:
                 stuck.append(step["path"])
         _remove_folders(plan["folders"])
         if stuck:
@@ -200,6 +205,10 @@ class Journal:
         pairs = enumerate(zip(now, new, strict=False))
         same = next((i for i, (a, b) in pairs if a != b), min(len(now), len(new)))
         return now[same:] == old[same:]
+
+
+def _behind(reached: int | None) -> int | None:
+    return None if reached is None else reached + 1
 
 
 def _put_back(place: Place, now: bytes | None, before: bytes, mode: int | None) -> None:

@@ -16,7 +16,7 @@ __all__ = ["Place", "canonical_root", "identity_of", "locate", "printable", "req
 LONGEST_PATH = 4096
 LONGEST_NAME = 255
 
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = re.compile(r"[A-Za-z]:/")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -113,6 +113,12 @@ def locate(root: str, text: str, *, pointer: str = "/path") -> Place:
             " Name a file from the workspace, such as src/main.py."
         )
         raise Fault(message, kind="invalid", code="files.path_invalid", pointer=pointer)
+    if os.sep == "/" and _DRIVE.match(text):
+        message = (
+            f"{printable(text[:300])} starts with a drive letter, which this system has"
+            " not. Name a file from the workspace, such as src/main.py."
+        )
+        raise Fault(message, kind="invalid", code="files.path_invalid", pointer=pointer)
     try:
         text.encode(errors="surrogateescape")
         real = os.path.realpath(os.path.join(root, text))
@@ -134,7 +140,7 @@ def require_portable(text: str, *, pointer: str = "/path") -> None:
         problem = "holds a control character"
     elif "\\" in text:
         problem = "holds a backslash; parts are separated by /"
-    elif _DRIVE.match(text):
+    elif ":" in text.split("/", 1)[0][:2]:
         problem = "starts like a drive letter"
     elif "//" in text.rstrip("/") or text.endswith("/"):
         problem = "has an empty part"

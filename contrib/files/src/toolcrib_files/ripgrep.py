@@ -80,6 +80,7 @@ def search(
 
 def _matches(lines: Any, descriptors: Sequence[int]) -> Iterator[Match]:
     index = {f"{_FOLDER}/{descriptor}": at for at, descriptor in enumerate(descriptors)}
+    line = b""
     for line in lines:
         if not line.startswith(b'{"type":"match"'):
             continue
@@ -95,6 +96,8 @@ def _matches(lines: Any, descriptors: Sequence[int]) -> Iterator[Match]:
             text.decode("utf-8", "surrogateescape"),
             len(before),
         )
+    if not line.rstrip().endswith(b'"type":"summary"}'):
+        raise RipgrepFailed  # "nothing found" is believed only from who came to the end
 
 
 def _bytes(value: dict[str, str]) -> bytes:

@@ -15,8 +15,8 @@ from toolcrib.vocabulary import Access
 from . import globs, ripgrep
 from .definition import desk, pack, told
 from .generalizing import rule_for
-from .grep import Answer, FileHits, Query
-from .grep import grep as search
+from .content_search import Answer, FileHits, Query
+from .content_search import grep as search
 from .outputs import FoundEntry, FoundFiles, GrepFile, GrepLine, GrepResult, plain
 from .places import Place, printable
 from .walking import Include

@@ -30,6 +30,7 @@ __all__ = [
 Newline = str
 
 SNIFF = 8192
+_PRINTABLE = frozenset(b"\t\n\r") | frozenset(range(0x20, 0x7F))
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -77,6 +78,12 @@ def is_binary(data: bytes) -> bool:
     return b"\0" in head and _wide(head) is None
 
 
+def _is_wide(body: bytes) -> bool:
+    """Tell whether what follows a mark is UTF-16, and not text after two stray bytes."""
+    ascii_bytes = sum(byte in _PRINTABLE for byte in body[:SNIFF])
+    return b"\0" in body or ascii_bytes < 0.8 * len(body[:SNIFF]) or not body
+
+
 def _wide(head: bytes) -> str | None:
     """Return UTF-16 without a mark if every other byte says so."""
     even, odd = head[0::2], head[1::2]
@@ -92,7 +99,7 @@ def _wide(head: bytes) -> str | None:
 def decode(data: bytes) -> Decoded:
     """Decode the whole of a text file so that encoding it gives the same bytes."""
     for mark, encoding in _MARKS:
-        if data.startswith(mark):
+        if data.startswith(mark) and (encoding == "utf-8" or _is_wide(data[len(mark) :])):
             return _exact(data, encoding, mark)
     try:
         if b"\0" not in data[:SNIFF]:
