@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+from pathlib import Path
+
 import attrs
 import pytest
 
@@ -585,7 +587,7 @@ for name in ("openai", "openai-responses", "anthropic", "mcp"):
 
 def test_two_processes_give_the_same_bytes():
     """Neither hash seed nor set order is seen in what is sent."""
-    data = os.path.join(os.path.dirname(__file__), "data", "projection_cases.json")
+    data = Path(__file__).parent / "data" / "projection_cases.json"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", _PROGRAM, data],
@@ -603,7 +605,7 @@ def test_two_processes_give_the_same_bytes():
 
 def test_an_unknown_dialect_is_refused_with_those_that_are_spoken():
     """The text says where others come from."""
-    with pytest.raises(LookupError, match="anthropic, mcp, openai.*projectors"):
+    with pytest.raises(LookupError, match=r"anthropic, mcp, openai.*projectors"):
         dialect("klingon")
 
 

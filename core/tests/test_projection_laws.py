@@ -135,7 +135,7 @@ def _tagged(parts):
     return {"oneOf": branches}, st.one_of(*values)
 
 
-SCHEMAS = st.recursive(_leaf(), lambda inner: _compound(inner), max_leaves=6)
+SCHEMAS = st.recursive(_leaf(), _compound, max_leaves=6)
 
 
 @st.composite

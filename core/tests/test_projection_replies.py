@@ -37,6 +37,7 @@ class Sdk:
         self.fields = fields
 
     def model_dump(self, mode="python"):
+        """Return plain values, as pydantic does."""
         assert mode == "json"
         return self.fields
 
@@ -202,12 +203,9 @@ def test_calls_that_the_provider_answers_itself_are_not_ours():
 @pytest.mark.parametrize("reply", ["hello", "{", 3.5j, object()])
 def test_what_is_no_reply_is_refused(reply):
     """Plain text or a foreign object names itself in the error."""
-    if isinstance(reply, str):
-        with pytest.raises(ValueError):
-            dialect("openai").parse(reply)
-    else:
-        with pytest.raises(ValueError, match=type(reply).__name__):
-            dialect("openai").parse(reply)
+    named = r"(Expecting|JSON)" if isinstance(reply, str) else type(reply).__name__
+    with pytest.raises(ValueError, match=named):
+        dialect("openai").parse(reply)
 
 
 def test_the_digest_is_of_the_whole_reply():

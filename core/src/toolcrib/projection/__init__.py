@@ -14,9 +14,10 @@ from .dialects.openai import chat_results, chat_tool, message_calls
 from .facts import Profile, RequestLimits, SchemaLimits
 from .inverse import Inverse
 from .losses import Loss
+from .preparing import Projection
 from .rendering import Rendered, render
 from .replies import cut_off, made_id, parsed, plain, unreadable, wire_call
-from .stage import Projected, Projection, ProjectionCache, project
+from .stage import Projected, ProjectionCache, project
 
 
 __all__ = [

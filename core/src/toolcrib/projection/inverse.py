@@ -20,8 +20,8 @@ step        sent                                    declared
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import attrs
 
@@ -33,6 +33,8 @@ __all__ = ["Inverse", "Step", "prune"]
 
 # A step is a JSON-safe mapping with one of the keys above; None changes nothing.
 Step = Mapping[str, Any] | None
+
+_KINDS = ("fields", "items", "pairs", "union", "wrap", "ref", "tuple", "prefix")
 
 
 @attrs.frozen(eq=False)
@@ -58,11 +60,9 @@ class Inverse:
         try:
             value = self._undo(self.step, arguments, "")
         except RecursionError:
-            text = "the arguments are nested too deeply"
-            raise ValueError(text) from None
+            _refuse("the arguments are nested too deeply")
         if not isinstance(value, Mapping):
-            text = f"expected an object, got {_kind(value)}"
-            raise ValueError(text)
+            _refuse(f"expected an object, got {_kind(value)}")
         return dict(value)
 
     def encode(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,8 +73,7 @@ class Inverse:
         """
         value = self._do(self.step, arguments)
         if not isinstance(value, dict):
-            text = f"expected an object, got {_kind(value)}"
-            raise ValueError(text)
+            _refuse(f"expected an object, got {_kind(value)}")
         return value
 
     def to_json(self) -> dict[str, Any]:
@@ -95,11 +94,10 @@ class Inverse:
     def _undo(self, step: Step, value: Any, at: str) -> Any:
         if step is None:
             return value
-        for kind, undo in _UNDO.items():
+        for kind in _KINDS:
             if kind in step:
-                return undo(self, step, value, at)
-        text = f"an inverse has no step {sorted(step)}"
-        raise ValueError(text)
+                return getattr(self, f"_undo_{kind}")(step, value, at)
+        return _refuse(f"an inverse has no step {sorted(step)}")
 
     def _undo_fields(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
         if not isinstance(value, Mapping):
@@ -112,8 +110,7 @@ class Inverse:
             if drops and sub is None:
                 continue
             if name in out:
-                text = f"{at or '/'}: {sent!r} and {name!r} are the same property; give one"
-                raise ValueError(text)
+                _refuse(f"{at or '/'}: {sent!r} and {name!r} are the same property; give one")
             out[name] = sub if inner is None else self._undo(inner, sub, f"{at}/{escape(sent)}")
         return out
 
@@ -133,21 +130,17 @@ class Inverse:
 
     def _undo_pairs(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
         if not isinstance(value, list | tuple):
-            text = f"{at or '/'}: expected a list of key/value pairs, got {_kind(value)}"
-            raise ValueError(text)
+            _refuse(f"{at or '/'}: expected a list of key/value pairs, got {_kind(value)}")
         out: dict[str, Any] = {}
         for i, pair in enumerate(value):
             where = f"{at}/{i}"
             if not isinstance(pair, Mapping) or pair.keys() != {"key", "value"}:
-                text = f'{where}: expected {{"key": …, "value": …}}, got {_kind(pair)}'
-                raise ValueError(text)
+                _refuse(f'{where}: expected {{"key": …, "value": …}}, got {_kind(pair)}')
             key = pair["key"]
             if not isinstance(key, str):
-                text = f"{where}/key: expected text, got {_kind(key)}"
-                raise ValueError(text)
+                _refuse(f"{where}/key: expected text, got {_kind(key)}")
             if key in out:
-                text = f"{where}/key: duplicate key {key!r} in {at.rpartition('/')[2] or '/'}"
-                raise ValueError(text)
+                _refuse(f"{where}/key: duplicate key {key!r} in {at.rpartition('/')[2] or '/'}")
             out[key] = self._undo(step["pairs"], pair["value"], f"{where}/value")
         return out
 
@@ -155,8 +148,7 @@ class Inverse:
         inner = step["tuple"]
         names = [f"item_{i}" for i in range(len(inner))]
         if not isinstance(value, Mapping) or sorted(value) != sorted(names):
-            text = f"{at or '/'}: expected an object with {', '.join(names)}"
-            raise ValueError(text)
+            _refuse(f"{at or '/'}: expected an object with {', '.join(names)}")
         return [
             self._undo(each, value[name], f"{at}/{name}")
             for name, each in zip(names, inner, strict=True)
@@ -172,12 +164,10 @@ class Inverse:
     def _undo_wrap(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
         name = step["wrap"]
         if not isinstance(value, Mapping) or name not in value:
-            text = f"{at or '/'}: expected an object with {name!r}"
-            raise ValueError(text)
+            _refuse(f"{at or '/'}: expected an object with {name!r}")
         if len(value) > 1:
             extra = sorted(key for key in value if key != name)
-            text = f"{at or '/'}: unknown property {extra[0]!r}; give everything in {name!r}"
-            raise ValueError(text)
+            _refuse(f"{at or '/'}: unknown property {extra[0]!r}; give everything in {name!r}")
         return self._undo(step["of"], value[name], f"{at}/{name}")
 
     def _undo_ref(self, step: Mapping[str, Any], value: Any, at: str) -> Any:
@@ -194,11 +184,10 @@ class Inverse:
     def _do(self, step: Step, value: Any) -> Any:
         if step is None:
             return value
-        for kind, do in _DO.items():
+        for kind in _KINDS:
             if kind in step:
-                return do(self, step, value)
-        text = f"an inverse has no step {sorted(step)}"
-        raise ValueError(text)
+                return getattr(self, f"_do_{kind}")(step, value)
+        return _refuse(f"an inverse has no step {sorted(step)}")
 
     def _do_fields(self, step: Mapping[str, Any], value: Any) -> Any:
         if not isinstance(value, Mapping):
@@ -246,8 +235,7 @@ class Inverse:
             sent = self._do(inner, value)
             if fits(schema, sent, self.schema):
                 return sent
-        text = "no branch of the union fits"
-        raise ValueError(text)
+        return _refuse("no branch of the union fits")
 
     def _do_wrap(self, step: Mapping[str, Any], value: Any) -> Any:
         return {step["wrap"]: self._do(step["of"], value)}
@@ -256,26 +244,9 @@ class Inverse:
         return self._do(self._referred(step), value)
 
 
-_UNDO: Mapping[str, Callable[[Inverse, Mapping[str, Any], Any, str], Any]] = {
-    "fields": Inverse._undo_fields,
-    "items": Inverse._undo_items,
-    "pairs": Inverse._undo_pairs,
-    "union": Inverse._undo_union,
-    "wrap": Inverse._undo_wrap,
-    "ref": Inverse._undo_ref,
-    "tuple": Inverse._undo_tuple,
-    "prefix": Inverse._undo_prefix,
-}
-_DO: Mapping[str, Callable[[Inverse, Mapping[str, Any], Any], Any]] = {
-    "fields": Inverse._do_fields,
-    "items": Inverse._do_items,
-    "pairs": Inverse._do_pairs,
-    "union": Inverse._do_union,
-    "wrap": Inverse._do_wrap,
-    "ref": Inverse._do_ref,
-    "tuple": Inverse._do_tuple,
-    "prefix": Inverse._do_prefix,
-}
+def _refuse(text: str) -> NoReturn:
+    """Say that arguments cannot be undone; a wrong type is a wrong value here."""
+    raise ValueError(text)
 
 
 def prune(step: Step, identities: frozenset[str]) -> Step:
@@ -315,8 +286,8 @@ def _prune_union(step: Mapping[str, Any], identities: frozenset[str]) -> Step:
 
 def _prune_fields(step: Mapping[str, Any], identities: frozenset[str]) -> Step:
     fields = {}
-    for sent, (name, drops, inner) in step["fields"].items():
-        inner = prune(inner, identities)
+    for sent, (name, drops, whole) in step["fields"].items():
+        inner = prune(whole, identities)
         if inner is not None or drops or name != sent:
             fields[sent] = [name, drops, inner]
     rest = prune(step.get("rest"), identities)

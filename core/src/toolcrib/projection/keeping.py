@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from .inverse import Step
-from .losses import Unfit
+from .losses import ROOT, Unfit
 from .merging import Clash
 from .objects import sent_names
 from .reading import ATOMS, LISTS, MAPS, SINGLE, copied, escape, json_type, modern, references
+from .roots import root
 from .scalars import SCALARS
 from .walk import Node, Rewritten, Walk
 
@@ -20,9 +21,9 @@ __all__ = ["keep"]
 def keep(schema: Mapping[str, Any], profile: Any) -> Rewritten:
     """Say a schema in a form that accepts everything."""
     walk = Walk(schema, profile, visit)
-    root = walk.root()
+    node = root(walk)
     if walk.wrapper is not None:
-        inner, _ = _node(walk, root, "")
+        inner, _ = _node(walk, node, "")
         definitions = inner.pop("$defs", None)
         wire: dict[str, Any] = {
             "type": "object",
@@ -33,16 +34,16 @@ def keep(schema: Mapping[str, Any], profile: Any) -> Rewritten:
             wire["$defs"] = definitions
         step: Step = None
     else:
-        wire, step = _root(walk, root)
+        wire, step = _root(walk, node)
     rewritten = walk.finish(wire, step)
     if walk.referred:
         _check_closed(wire)
     return rewritten
 
 
-def _root(walk: Walk, root: dict[str, Any]) -> Node:
+def _root(walk: Walk, node: dict[str, Any]) -> Node:
     """Rename what the provider refuses at the root, and copy the rest."""
-    wire, _ = _node(walk, root, "")
+    wire, _ = _node(walk, node, "")
     wire.setdefault("properties", {})
     properties = wire.get("properties")
     if not properties or walk.profile.key_pattern is None:
@@ -59,7 +60,7 @@ def _root(walk: Walk, root: dict[str, Any]) -> Node:
         if wire.pop(keyword, None) is not None:
             walk.lose("", keyword, "dropped", "a property that it names is renamed")
     if any(ref == "#" or ref.startswith("#/properties") for ref in references(wire)):
-        raise Unfit("", "$ref", "a reference leads to a root whose properties are renamed")
+        raise Unfit(ROOT, "$ref", "a reference leads to a root whose properties are renamed")
     return wire, {"fields": {sent: [name, False, None] for sent, name in changed.items()}}
 
 
@@ -223,4 +224,4 @@ def _check_closed(wire: Mapping[str, Any]) -> None:
             else:
                 target = target.get(key) if isinstance(target, Mapping) else None
         if target is None:
-            raise Unfit("", "$ref", f"the reference {ref} leads nowhere in what is sent")
+            raise Unfit(ROOT, "$ref", f"the reference {ref} leads nowhere in what is sent")

@@ -26,13 +26,13 @@ def array(walk: Walk, node: dict[str, Any], at: str) -> Node:
         if not walk.profile.untyped:
             raise Unfit(at, "items", "untyped value: a list without items")
         wire, folded = carry(walk, node, at)
-        finished(walk, wire, folded)
+        finished(wire, folded)
         if "items" in node:
             wire["items"] = {}
         return {"type": "array", **wire}, None
     inner, step = walk.visit(walk, items, f"{at}/items")
     wire, folded = carry(walk, node, at)
-    finished(walk, wire, folded)
+    finished(wire, folded)
     out = {"type": "array", **wire, "items": inner}
     return out, None if step is None else {"items": step}
 
@@ -41,36 +41,41 @@ def _tuple(walk: Walk, node: dict[str, Any], at: str) -> Node:
     """Rewrite a list whose positions mean different things."""
     length = len(node["prefixItems"])
     closed = node.get("items") is False or node.get("maxItems", length + 1) <= length
-    how = walk.profile.tuples
-    if how == "object":
-        if (
-            not closed
-            or node.get("minItems", 0) < length
-            or node.get("maxItems", length) < length
-        ):
+    most = min(length, node.get("maxItems", length))
+    if walk.profile.tuples == "object":
+        if not closed or node.get("minItems", 0) < length or most < length:
             raise Unfit(at, "prefixItems", "a tuple of varying length")
         return _as_object(walk, node, at)
-    wires: list[dict[str, Any]] = []
-    steps: list[Step] = []
-    for i, sub in enumerate(node["prefixItems"]):
-        wire, step = walk.visit(walk, sub, f"{at}/prefixItems/{i}")
-        wires.append(wire)
-        steps.append(step)
-    limits = {"maxItems": min(length, node.get("maxItems", length))} if closed else {}
-    wire, folded = carry(walk, {**node, **limits}, at)
-    rest: Step = None
-    if how == "widen":
-        return _widened(walk, node, wires, steps, (wire, folded, closed), at)
-    finished(walk, wire, folded)
-    out: dict[str, Any] = {"type": "array", **wire, "prefixItems": wires}
-    if not closed and isinstance(node.get("items"), Mapping):
-        out["items"], rest = walk.visit(walk, node["items"], f"{at}/items")
-    if rest is None and all(step is None for step in steps):
+    positions = [
+        walk.visit(walk, sub, f"{at}/prefixItems/{i}")
+        for i, sub in enumerate(node["prefixItems"])
+    ]
+    if closed:
+        node = {**node, "maxItems": most}
+    rest = None if closed else _rest(walk, node, at)
+    if walk.profile.tuples == "widen":
+        if not closed and rest is None and not walk.profile.untyped:
+            raise Unfit(at, "items", "untyped value: further items of a tuple")
+        return _widened(walk, node, positions, rest, at)
+    wire, folded = carry(walk, node, at)
+    finished(wire, folded)
+    out: dict[str, Any] = {"type": "array", **wire}
+    out["prefixItems"] = [sent for sent, _ in positions]
+    if rest is not None:
+        out["items"] = rest[0]
+    undo = rest[1] if rest is not None else None
+    if undo is None and all(step is None for _, step in positions):
         return out, None
-    return out, {"prefix": steps, "rest": rest}
+    return out, {"prefix": [step for _, step in positions], "rest": undo}
+
+
+def _rest(walk: Walk, node: Mapping[str, Any], at: str) -> Node | None:
+    items = node.get("items")
+    return walk.visit(walk, items, f"{at}/items") if isinstance(items, Mapping) else None
 
 
 def _as_object(walk: Walk, node: dict[str, Any], at: str) -> Node:
+    """Say a tuple of fixed length as an object."""
     sent: dict[str, Any] = {}
     steps: list[Step] = []
     for i, sub in enumerate(node["prefixItems"]):
@@ -78,7 +83,7 @@ def _as_object(walk: Walk, node: dict[str, Any], at: str) -> Node:
         steps.append(step)
     kept = {k: v for k, v in node.items() if k not in ("minItems", "maxItems")}
     wire, folded = carry(walk, kept, at)
-    finished(walk, wire, folded, f"tuple sent as an object: {', '.join(sent)}")
+    finished(wire, folded, f"tuple sent as an object: {', '.join(sent)}")
     out = {
         "type": "object",
         "properties": sent,
@@ -90,33 +95,24 @@ def _as_object(walk: Walk, node: dict[str, Any], at: str) -> Node:
 
 
 def _widened(
-    walk: Walk,
-    node: dict[str, Any],
-    wires: list[dict[str, Any]],
-    steps: list[Step],
-    about: tuple[dict[str, Any], dict[str, Any], bool],
-    at: str,
+    walk: Walk, node: dict[str, Any], positions: list[Node], rest: Node | None, at: str
 ) -> Node:
     """Say a tuple as a list whose items may be any of its positions."""
-    wire, folded, closed = about
-    said = "; ".join(f"position {i}: {_label(each)}" for i, each in enumerate(wires))
-    if not closed:
-        if not isinstance(node.get("items"), Mapping) and not walk.profile.untyped:
-            raise Unfit(at, "items", "untyped value: further items of a tuple")
-        if isinstance(node.get("items"), Mapping):
-            more, step = walk.visit(walk, node["items"], f"{at}/items")
-            wires, steps = [*wires, more], [*steps, step]
-    distinct: list[dict[str, Any]] = []
-    for each in wires:
-        if each not in distinct:
-            distinct.append(each)
-    if any(step != steps[0] for step in steps):
+    said = "; ".join(f"position {i}: {_label(sent)}" for i, (sent, _) in enumerate(positions))
+    all_of = positions if rest is None else [*positions, rest]
+    undo = all_of[0][1]
+    if any(step != undo for _, step in all_of):
         raise Unfit(at, "prefixItems", "positions of a tuple need different undoing")
+    distinct: list[dict[str, Any]] = []
+    for sent, _ in all_of:
+        if sent not in distinct:
+            distinct.append(sent)
     walk.lose(at, "prefixItems", "widened", "which position holds which value")
-    finished(walk, wire, folded, said)
+    wire, folded = carry(walk, node, at)
+    finished(wire, folded, said)
     items = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
     out = {"type": "array", **wire, "items": copied(items)}
-    return out, None if steps[0] is None else {"items": steps[0]}
+    return out, None if undo is None else {"items": undo}
 
 
 def _label(wire: Mapping[str, Any]) -> str:

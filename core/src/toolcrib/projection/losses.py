@@ -13,7 +13,10 @@ from toolcrib import canonical
 from .facts import FOLD_ORDER
 
 
-__all__ = ["Loss", "Unfit", "fold", "in_words", "matches"]
+__all__ = ["ROOT", "Loss", "Unfit", "fold", "in_words", "matches"]
+
+# The JSON pointer of the root.
+ROOT = ""
 
 _LONGEST = 400
 _ORDER = {keyword: number for number, keyword in enumerate(FOLD_ORDER)}
@@ -109,13 +112,12 @@ def _conditional(condition: Any, then: Any, otherwise: Any) -> list[str]:
     for branch, joint in ((then, "if"), (otherwise, "unless")):
         if branch is None or branch is True:
             continue
-        needs = branch.get("required") if isinstance(branch, Mapping) else None
-        only = isinstance(branch, Mapping) and branch.keys() == {"required"} and needs
+        needs: Any = branch.get("required") if isinstance(branch, Mapping) else None
         premise = compared or _json(condition)
-        words.append(
-            f"{joint} {premise}, {_listed(needs) if only else _json(branch)}"
-            + (" required" if only else "")
-        )
+        if needs and branch.keys() == {"required"}:
+            words.append(f"{joint} {premise}, {_listed(needs)} required")
+        else:
+            words.append(f"{joint} {premise}, {_json(branch)}")
     return words
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .inverse import Step
 from .losses import Unfit, fold, in_words
 from .merging import Clash, merge
 from .scalars import carry, finished
@@ -26,9 +25,9 @@ def map_(
     value, step = _map_value(walk, patterns, extra, at)
     rest = {k: v for k, v in node.items() if k != "propertyNames"}
     if walk.profile.maps == "keep":
-        return _open_map(walk, node, patterns, extra, value, step, at)
+        return _open_map(walk, node, (patterns, extra), (value, step), at)
     wire, folded = carry(walk, rest, at)
-    finished(walk, wire, with_required(node, folded), "list of key/value pairs; keys unique")
+    finished(wire, with_required(node, folded), "list of key/value pairs; keys unique")
     pair: dict[str, Any] = {
         "type": "object",
         "properties": {"key": _map_key(walk, node, patterns, extra, at), "value": value},
@@ -81,30 +80,32 @@ def _keys_match(patterns: Mapping[str, Any]) -> str:
 def _open_map(
     walk: Walk,
     node: Mapping[str, Any],
-    patterns: Mapping[str, Any],
-    extra: Any,
-    value: dict[str, Any],
-    step: Step,
+    keys: tuple[Mapping[str, Any], Any],
+    value: Node,
     at: str,
 ) -> Node:
     """Say a map as one, where the form can."""
+    patterns, extra = keys
+    wanted, step = value
     wire, folded = carry(walk, node, at)
     more = []
     if patterns:
         walk.lose(at, "patternProperties", "widened", "every key may have any such value")
         more.append(_keys_match(patterns))
-    finished(walk, wire, with_required(node, folded), *more)
+    finished(wire, with_required(node, folded), *more)
     out: dict[str, Any] = {"type": "object"}
     if not patterns or extra is False or isinstance(extra, Mapping):
-        out["additionalProperties"] = value
+        out["additionalProperties"] = wanted
     else:
         step = None
     return {**out, **wire}, None if step is None else {"fields": {}, "rest": step}
 
 
 def with_required(node: Mapping[str, Any], folded: dict[str, Any]) -> dict[str, Any]:
+    """Fold required keys that no property declares."""
     return {**folded, "required": node["required"]} if node.get("required") else folded
 
 
 def which(patterns: Any) -> str:
+    """Return the keyword that makes an object a map."""
     return "patternProperties" if patterns else "additionalProperties"

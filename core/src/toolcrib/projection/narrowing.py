@@ -7,9 +7,10 @@ from typing import Any
 
 from .facts import ANNOTATIONS, Profile
 from .lists import array
-from .losses import Unfit
+from .losses import ROOT, Unfit
 from .objects import obj
 from .reading import modern
+from .roots import root
 from .scalars import SCALARS, listed_types, scalar, untyped, values
 from .unions import conjunction, union
 from .walk import Node, Rewritten, Walk
@@ -38,12 +39,12 @@ def narrow(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
         Unfit: the form cannot say it without losing a value.
     """
     walk = Walk(schema, profile, visit)
-    root = walk.root()
-    root.pop("$defs", None)
+    node = root(walk)
+    node.pop("$defs", None)
     if walk.wrapper is None:
-        wire, step = obj(walk, root, "")
+        wire, step = obj(walk, node, "")
     else:
-        inner, step = _dispatch(walk, root, f"/properties/{walk.wrapper}")
+        inner, step = _dispatch(walk, node, f"/properties/{walk.wrapper}")
         wire = {"type": "object", "properties": {walk.wrapper: inner}}
         wire["required"] = [walk.wrapper]
         if profile.closed:
@@ -118,4 +119,4 @@ def _check_limits(walk: Walk) -> None:
         ("anyOf", walk.unions, limits.unions, "parameters of several types"),
     ):
         if most is not None and used > most:
-            raise Unfit("", keyword, f"{used} {what}, at most {most} are accepted")
+            raise Unfit(ROOT, keyword, f"{used} {what}, at most {most} are accepted")

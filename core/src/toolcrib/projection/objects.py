@@ -53,7 +53,7 @@ def obj(walk: Walk, node: dict[str, Any], at: str) -> Node:
         if not profile.mixed:
             raise Unfit(at, "additionalProperties", "open object")
         wire, folded = carry(walk, node, at)
-        finished(walk, wire, with_required(node, folded))
+        finished(wire, with_required(node, folded))
         return {"type": "object", **wire}, None
     return _fields(walk, node, properties, extra, at)
 
@@ -63,46 +63,55 @@ def _fields(
 ) -> Node:
     """Rewrite an object with named properties."""
     wanted = node.get("required") or ()
-    sent: dict[str, dict[str, Any]] = {}
-    fields: dict[str, list[Any]] = {}
-    needed: list[str] = []
-    names = properties if walk.profile.key_pattern is None else _names(walk, properties, at)
-    _enter(walk, properties, at)
-    for name, sub in properties.items():
-        if sub is False:
-            walk.lose(f"{at}/properties/{escape(name)}", "false", "dropped", "never accepted")
-            continue
-        wire_name = name if names is properties else names[name]
-        wire, step, drops = _property(walk, name, sub, name in wanted, at)
-        sent[wire_name] = wire
-        if step is not None or drops or wire_name != name:
-            fields[wire_name] = [name, drops, step]
-        if walk.profile.absent == "null" or name in wanted:
-            needed.append(wire_name)
-    walk.level -= 1
+    sent, fields, needed = _properties(walk, properties, wanted, at)
     wire, folded = carry(walk, node, at)
     lost = [name for name in wanted if name not in properties]
     if lost:
         _undeclared(walk, lost, folded, at)
-    undone = _extra(walk, node, extra, wire, folded, at)
-    if at == "":
-        walk.notes += [f"{word[0].upper()}{word[1:]}." for word in in_words(folded)]
+    closing, rest = _extra(walk, node, extra, folded, at)
+    if at:
+        finished(wire, folded)
     else:
-        finished(walk, wire, folded)
-    whole = {"type": "object", **wire, "properties": sent}
+        walk.notes += [f"{word[0].upper()}{word[1:]}." for word in in_words(folded)]
+    whole: dict[str, Any] = {"type": "object", **wire, "properties": sent}
     if walk.profile.closed:
         whole["required"] = needed
-        whole["additionalProperties"] = False
-    else:
+    elif "required" in node:
         whole["required"] = [walk.key(n) for n in wanted if n in properties]
-        if "additionalProperties" in wire:
-            whole["additionalProperties"] = whole.pop("additionalProperties")
-        if "required" not in node:
-            del whole["required"]
-    undo: Step = None
-    if fields or undone is not None:
-        undo = {"fields": fields} if undone is None else {"fields": fields, "rest": undone}
-    return whole, undo
+    if closing is not None:
+        whole["additionalProperties"] = closing
+    if rest is not None:
+        return whole, {"fields": fields, "rest": rest}
+    return whole, {"fields": fields} if fields else None
+
+
+def _properties(
+    walk: Walk, properties: Mapping[str, Any], wanted: Any, at: str
+) -> tuple[dict[str, Any], dict[str, list[Any]], list[str]]:
+    """Rewrite named properties; return them, what undoes them, and which are required."""
+    sent: dict[str, Any] = {}
+    fields: dict[str, list[Any]] = {}
+    needed: list[str] = []
+    names = properties if walk.profile.key_pattern is None else _names(walk, properties, at)
+    all_needed = walk.profile.absent == "null"
+    _enter(walk, properties, at)
+    for name, sub in properties.items():
+        below = f"{at}/properties/{escape(name)}"
+        if sub is False:
+            walk.lose(below, "false", "dropped", "never accepted")
+            continue
+        wire_name = name if names is properties else names[name]
+        if name in wanted:
+            sent[wire_name], step = walk.visit(walk, sub, below)
+            drops = False
+        else:
+            sent[wire_name], step, drops = _optional(walk, sub, below)
+        if step is not None or drops or wire_name != name:
+            fields[wire_name] = [name, drops, step]
+        if all_needed or name in wanted:
+            needed.append(wire_name)
+    walk.level -= 1
+    return sent, fields, needed
 
 
 def _names(walk: Walk, properties: Mapping[str, Any], at: str) -> Mapping[str, str]:
@@ -122,34 +131,26 @@ def _enter(walk: Walk, properties: Mapping[str, Any], at: str) -> None:
         walk.characters += sum(map(len, properties))
 
 
-def _property(
-    walk: Walk, name: str, sub: Any, required: bool, at: str
-) -> tuple[dict[str, Any], Step, bool]:
-    """Rewrite one property; tell whether a null of ours stands for its absence."""
-    below = f"{at}/properties/{escape(name)}"
-    if required:
-        wire, step = walk.visit(walk, sub, below)
-        return wire, step, False
-    before = dict(walk.optional_above) if walk.profile.recursion == "optional" else None
-    if before is not None:
+def _optional(walk: Walk, sub: Any, at: str) -> tuple[dict[str, Any], Step, bool]:
+    """Rewrite a property that may be left out; tell whether our null says so."""
+    before = walk.optional_above
+    if walk.profile.recursion == "optional":
         walk.optional_above = {known: count + 1 for known, count in before.items()}
-    wire, step = walk.visit(walk, sub, below)
-    if before is not None:
-        walk.optional_above = before
+    wire, step = walk.visit(walk, sub, at)
+    walk.optional_above = before
     if walk.profile.absent == "omit":
-        if not walk.inlining:
-            walk.optional += 1
+        walk.optional += not walk.inlining
         return wire, step, False
     kind = sub.get("type") if sub.__class__ is dict else None
-    if (kind.__class__ is not str or kind == "null") and _admits_null(walk, sub, below, 0):
+    if (kind.__class__ is not str or kind == "null") and _admits_null(walk, sub, at, 0):
         if isinstance(sub, Mapping) and "default" in sub and sub["default"] is None:
             # Leaving it out means null, and null can be said: nothing to undo.
             return wire, step, False
-        raise Unfit(below, "type", "tri_state: null is a value, so it cannot mean absent")
-    return _or_null(walk, wire), step, True
+        raise Unfit(at, "type", "tri_state: null is a value, so it cannot mean absent")
+    return _or_null(wire), step, True
 
 
-def _or_null(walk: Walk, wire: dict[str, Any]) -> dict[str, Any]:
+def _or_null(wire: dict[str, Any]) -> dict[str, Any]:
     """Admit a null that stands for absence."""
     kind = wire.get("type")
     if "enum" not in wire and "anyOf" not in wire:
@@ -169,25 +170,19 @@ def _admits_null(walk: Walk, sub: Any, at: str, depth: int) -> bool:
     """Tell whether null is a value of its own; when in doubt, it is."""
     if not isinstance(sub, Mapping):
         return bool(sub)
-    if depth > 32:
-        return True
-    if sub.get("nullable") is True:
+    if depth > 32 or sub.get("nullable") is True:
         return True
     kind = sub.get("type")
     if kind is not None and kind != "null" and not (isinstance(kind, list) and "null" in kind):
         return False
-    if "const" in sub:
-        return sub["const"] is None
-    if "enum" in sub:
-        return None in sub["enum"]
+    if "const" in sub or "enum" in sub:
+        return sub["const"] is None if "const" in sub else None in sub["enum"]
     if "$ref" in sub:
         target = walk.document.resolve(walk.document.pointer(sub["$ref"], at), at)
         return _admits_null(walk, target, at, depth + 1)
-    if any(not _admits_null(walk, each, at, depth + 1) for each in sub.get("allOf") or ()):
-        return False
-    for keyword in ("anyOf", "oneOf"):
+    for keyword, of in (("allOf", all), ("anyOf", any), ("oneOf", any)):
         branches = sub.get(keyword)
-        if branches and not any(_admits_null(walk, b, at, depth + 1) for b in branches):
+        if branches and not of(_admits_null(walk, b, at, depth + 1) for b in branches):
             return False
     return True
 
@@ -201,31 +196,20 @@ def _undeclared(walk: Walk, lost: list[str], folded: dict[str, Any], at: str) ->
 
 
 def _extra(
-    walk: Walk,
-    node: dict[str, Any],
-    extra: Any,
-    wire: dict[str, Any],
-    folded: dict[str, Any],
-    at: str,
-) -> Step:
-    """Say what further properties may be, where the form can."""
+    walk: Walk, node: dict[str, Any], extra: Any, folded: dict[str, Any], at: str
+) -> tuple[Any, Step]:
+    """Say what further properties may be, where the form can; and what undoes them."""
     if walk.profile.closed:
         if extra is None:
             walk.lose(at, "additionalProperties", "closed")
-        return None
-    patterns = node.get("patternProperties") or {}
+        return False, None
     if "additionalProperties" not in walk.profile.keeps:
-        return None
-    if patterns:
+        return None, None
+    if node.get("patternProperties"):
         # Properties that are not declared may be anything that any pattern allows.
         walk.lose(at, "patternProperties", "folded")
-        folded["patternProperties"] = patterns
-        return None
-    if isinstance(extra, bool):
-        wire["additionalProperties"] = extra
-    elif extra is not None:
-        wire["additionalProperties"], step = walk.visit(
-            walk, extra, f"{at}/additionalProperties"
-        )
-        return step
-    return None
+        folded["patternProperties"] = node["patternProperties"]
+        return None, None
+    if extra is None or isinstance(extra, bool):
+        return extra, None
+    return walk.visit(walk, extra, f"{at}/additionalProperties")

@@ -107,9 +107,8 @@ def _old_bounds(out: dict[str, Any]) -> None:
         ("exclusiveMinimum", "minimum"),
         ("exclusiveMaximum", "maximum"),
     ):
-        if isinstance(out.get(exclusive), bool):
-            if out.pop(exclusive) and bound in out:
-                out[exclusive] = out.pop(bound)
+        if isinstance(out.get(exclusive), bool) and out.pop(exclusive) and bound in out:
+            out[exclusive] = out.pop(bound)
 
 
 def _old_forms(out: dict[str, Any], node: Mapping[str, Any]) -> None:

@@ -45,8 +45,7 @@ def render(outcome: Outcome, budget: int | None = None) -> Rendered:
     media: list[Media] = []
     if outcome.status is not Status.OK:
         parts.append(_status(outcome))
-    for block in outcome.result.content:
-        parts.append(_said(block, media))
+    parts += [_said(block, media) for block in outcome.result.content]
     if not outcome.result.content and outcome.result.structured is not None:
         parts.append(canonical.dumps(outcome.result.structured))
     if not any(parts):

@@ -8,7 +8,7 @@ from typing import Any
 from .dialect import Dialect
 from .facts import Profile
 from .keeping import keep
-from .losses import Loss, Unfit
+from .losses import ROOT, Loss, Unfit
 from .narrowing import narrow
 from .reading import copied
 from .walk import Rewritten
@@ -26,11 +26,11 @@ def say(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
     try:
         return (narrow if profile.narrow else keep)(schema, profile)
     except RecursionError:
-        raise Unfit("", "properties", "the schema is nested too deeply") from None
+        raise Unfit(ROOT, "properties", "the schema is nested too deeply") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # What is no schema at all ends here; it never takes other tools down.
         text = f"not a JSON Schema: {type(error).__name__}: {error}"
-        raise Unfit("", "type", text[:300]) from error
+        raise Unfit(ROOT, "type", text[:300]) from error
 
 
 def rewrite(
@@ -64,7 +64,7 @@ def rewrite(
         return (_with_losses(said, before) if before else said), profile.name
     if first is None:
         text = f"{dialect.name} has no form"
-        raise Unfit("", "type", text)
+        raise Unfit(ROOT, "type", text)
     raise first
 
 
@@ -85,7 +85,7 @@ def _unchanged(schema: Mapping[str, Any]) -> Rewritten:
     kind = schema.get("type")
     if kind not in (None, "object"):
         text = f"arguments are an object, the root is {kind!r}"
-        raise Unfit("", "type", text)
+        raise Unfit(ROOT, "type", text)
     wire = {k: copied(v) for k, v in schema.items() if not k.startswith("x-toolcrib")}
     if kind is None:
         wire = {"type": "object", **wire}

@@ -98,7 +98,7 @@ def _inclusive(
     wire[bound] = value if old is None else (max if low else min)(old, value)
 
 
-def finished(walk: Walk, wire: dict[str, Any], folded: Mapping[str, Any], *more: str) -> None:
+def finished(wire: dict[str, Any], folded: Mapping[str, Any], *more: str) -> None:
     """Fold what is left into the description."""
     if folded:
         fold(wire, [*more, *in_words(folded)] if more else in_words(folded))
@@ -114,15 +114,15 @@ def scalar(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
         wire.pop("default", None)
         folded.pop("default", None)
         return _null(walk, wire, folded), None
-    finished(walk, wire, folded)
+    finished(wire, folded)
     return {"type": kind, **wire}, None
 
 
 def _null(walk: Walk, wire: dict[str, Any], folded: Mapping[str, Any]) -> dict[str, Any]:
     if not walk.profile.nullable:
-        finished(walk, wire, folded)
+        finished(wire, folded)
         return {"type": "null", **wire}
-    finished(walk, wire, {**folded, "const": None})
+    finished(wire, {**folded, "const": None})
     return {"type": "string", "nullable": True, **wire}
 
 
@@ -131,7 +131,7 @@ def untyped(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
     if not walk.profile.untyped:
         raise Unfit(at, "type", "untyped value")
     wire, folded = carry(walk, node, at)
-    finished(walk, wire, folded)
+    finished(wire, folded)
     return wire, None
 
 
@@ -144,7 +144,7 @@ def values(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
     members = [node["const"]] if "const" in node else node["enum"]
     if declared == "string" and len(members) <= _MOST_MEMBERS and _all_texts(walk, members):
         wire, folded = carry(walk, node, at)
-        finished(walk, wire, folded)
+        finished(wire, folded)
         return {"type": "string", "enum": list(members), **wire}, None
     if declared is not None:
         kinds = [declared] if isinstance(declared, str) else declared
@@ -153,23 +153,30 @@ def values(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
     if not groups:
         raise Unfit(at, "enum", "no member of the enum has the type that is asked for")
     if "object" in groups or "array" in groups:
-        if not walk.profile.untyped:
-            raise Unfit(at, "enum", "untyped value: the enum holds objects or arrays")
-        bare = {k: v for k, v in node.items() if k not in ("enum", "const", "type")}
-        wire, _ = carry(walk, bare, at)
-        walk.lose(at, "enum", "folded")
-        fold(wire, in_words({"enum": members}))
-        return wire, None
+        return _structured_values(walk, node, members, at)
     rest = {k: v for k, v in node.items() if k in ANNOTATIONS}
     wire, folded = carry(walk, rest, at)
     _count_members(walk, members)
     said, words = _said(walk, groups, members, at)
     if len(words) == 1 and "description" in said:
         del said["description"]
-        finished(walk, wire, folded, words[0])
+        finished(wire, folded, words[0])
         return {**said, **wire}, None
-    finished(walk, wire, folded)
+    finished(wire, folded)
     return {**said, **wire}, None
+
+
+def _structured_values(
+    walk: Walk, node: Mapping[str, Any], members: list[Any], at: str
+) -> Node:
+    """Say an enum of objects or lists in words, where anything may be sent."""
+    if not walk.profile.untyped:
+        raise Unfit(at, "enum", "untyped value: the enum holds objects or lists")
+    bare = {k: v for k, v in node.items() if k not in ("enum", "const", "type")}
+    wire, _ = carry(walk, bare, at)
+    walk.lose(at, "enum", "folded")
+    fold(wire, in_words({"enum": members}))
+    return wire, None
 
 
 def _all_texts(walk: Walk, members: Any) -> bool:
@@ -271,12 +278,11 @@ def listed_types(walk: Walk, node: dict[str, Any], at: str) -> Node:
     if len(kinds) == 1:
         return walk.visit(walk, {**node, "type": kinds[0]}, at)
     simple = all(kind in SCALARS or kind == "null" for kind in kinds)
-    if walk.profile.type_lists and (simple or not walk.profile.closed):
-        if simple:
-            wire, folded = carry(walk, node, at, "integer" if "number" not in kinds else None)
-            finished(walk, wire, folded)
-            walk.unions += not walk.inlining
-            return {"type": kinds, **wire}, None
+    if walk.profile.type_lists and simple:
+        wire, folded = carry(walk, node, at, "integer" if "number" not in kinds else None)
+        finished(wire, folded)
+        walk.unions += not walk.inlining
+        return {"type": kinds, **wire}, None
     return _split(walk, node, kinds, at)
 
 
@@ -300,10 +306,10 @@ def _split(walk: Walk, node: dict[str, Any], kinds: list[str], at: str) -> Node:
         inner = wire.pop("description", None)
         if inner is not None:
             fold(about, [inner.strip("()")])
-        finished(walk, about, folded)
+        finished(about, folded)
         return {**wire, **about, "nullable": True}, steps[0]
     walk.unions += not walk.inlining
-    finished(walk, about, folded)
+    finished(about, folded)
     union: dict[str, Any] = {**about, "anyOf": wires}
     if nullable:
         union["nullable"] = True

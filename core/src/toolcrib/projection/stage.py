@@ -12,40 +12,15 @@ import attrs
 from toolcrib import canonical
 from toolcrib.codes import refuse
 from toolcrib.outcome import Refusal
-from toolcrib.tool import Example, Tool
+from toolcrib.tool import Tool
 
-from .dialect import Declared, Dialect
+from .dialect import Dialect
 from .dialects import Projector
-from .inverse import Inverse
-from .losses import Loss, Unfit, matches
-from .rewriting import rewrite
-from .walk import Rewritten
+from .losses import Loss, matches
+from .preparing import Prepared, Projection, prepare
 
 
-__all__ = ["Projected", "Projection", "ProjectionCache", "project"]
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Projection:
-    """One tool as one request shows it.
-
-    Attributes:
-        tool_id: The tool.
-        wire_name: The name that the provider knows it by.
-        declaration: The tool in the provider's form.
-        losses: What the declaration does not carry.
-        inverse: From what the model sends to what the tool declares; None: the same.
-        strict: Whether the provider promises arguments that fit the declaration.
-        form: Name of the schema's form.
-    """
-
-    tool_id: str
-    wire_name: str
-    declaration: Mapping[str, Any]
-    losses: tuple[Loss, ...] = ()
-    inverse: Inverse | None = None
-    strict: bool = False
-    form: str = ""
+__all__ = ["Projected", "ProjectionCache", "project"]
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -81,17 +56,6 @@ class Projected:
         )
 
 
-@attrs.frozen
-class _Prepared:
-    """A tool in one dialect, before the request as a whole is looked at."""
-
-    tool: Tool
-    projection: Projection | None
-    refusal: Refusal | None
-    optional: int = 0
-    unions: int = 0
-
-
 _Key = tuple[int, int, bool, bool]
 
 
@@ -105,7 +69,7 @@ class ProjectionCache:
     def __init__(self, *, tools: int = 20_000, requests: int = 16) -> None:
         self._most_tools = tools
         self._most_requests = requests
-        self._tools: OrderedDict[_Key, tuple[Tool, Dialect, _Prepared]] = OrderedDict()
+        self._tools: OrderedDict[_Key, tuple[Tool, Dialect, Prepared]] = OrderedDict()
         self._requests: list[tuple[tuple[Any, ...], tuple[Tool, ...], Projected]] = []
 
     def request(self, facts: tuple[Any, ...], tools: tuple[Tool, ...]) -> Projected | None:
@@ -124,13 +88,13 @@ class ProjectionCache:
 
     def prepared(
         self, tool: Tool, dialect: Dialect, *, strict: bool, deferred: bool
-    ) -> _Prepared:
+    ) -> Prepared:
         """Return one tool in a dialect, made when it is first asked for."""
         key = (id(tool), id(dialect), strict, deferred)
         found = self._tools.get(key)
         if found is not None:
             return found[2]
-        made = _prepare(tool, dialect, strict=strict, deferred=deferred)
+        made = prepare(tool, dialect, strict=strict, deferred=deferred)
         # Tool and dialect are held, so that their identities stay theirs.
         self._tools[key] = (tool, dialect, made)
         if len(self._tools) > self._most_tools:
@@ -175,7 +139,7 @@ def project(
     known = cache.request(facts, shown)
     if known is not None:
         return known
-    request = _Request(dialect, cache, strict, hidden)
+    request = _Request(dialect, cache, strict=strict, hidden=hidden)
     prepared = [request.admit(tool) for tool in shown]
     projected = _assembled(prepared, facts)
     cache.keep_request(facts, shown, projected)
@@ -186,7 +150,7 @@ class _Request:
     """What one request has room for."""
 
     def __init__(
-        self, dialect: Dialect, cache: ProjectionCache, strict: bool, hidden: frozenset[str]
+        self, dialect: Dialect, cache: ProjectionCache, *, strict: bool, hidden: frozenset[str]
     ) -> None:
         self.dialect = dialect
         self.cache = cache
@@ -194,7 +158,7 @@ class _Request:
         self.hidden = hidden
         self.strict_tools = self.optional = self.unions = 0
 
-    def admit(self, tool: Tool) -> _Prepared:
+    def admit(self, tool: Tool) -> Prepared:
         """Prepare a tool, without strict where the request has no room for it."""
         strict = self.strict if tool.strict is None else tool.strict
         deferred = tool.id in self.hidden
@@ -211,7 +175,7 @@ class _Request:
         losses = (loss, *lax.projection.losses)
         return attrs.evolve(lax, projection=attrs.evolve(lax.projection, losses=losses))
 
-    def _spend(self, made: _Prepared) -> str | None:
+    def _spend(self, made: Prepared) -> str | None:
         """Take a strict tool out of the request's budget; say what there is too little of."""
         limits = self.dialect.limits
         for what, used, cost, most in (
@@ -227,80 +191,10 @@ class _Request:
         return None
 
 
-def _prepare(tool: Tool, dialect: Dialect, *, strict: bool, deferred: bool) -> _Prepared:
-    try:
-        said, form = rewrite(tool.input_schema, dialect, strict=strict)
-        name = dialect.wire_name(tool.id)
-        declared = Declared(
-            tool=tool,
-            name=name,
-            description=_description(tool, said, native=dialect.native_examples),
-            schema=said.schema,
-            strict=said.strict,
-            form=form,
-            deferred=deferred,
-            examples=_examples(tool, said) if dialect.native_examples else (),
-        )
-        projection = Projection(
-            tool_id=tool.id,
-            wire_name=name,
-            declaration=dialect.declare(declared),
-            losses=said.losses,
-            inverse=said.inverse,
-            strict=said.strict,
-            form=form,
-        )
-    except Unfit as unfit:
-        text = (
-            f"{dialect.name} cannot be told the arguments of {tool.id}: {unfit.text} "
-            f"(keyword {unfit.keyword!r} at {unfit.pointer or '/'}). "
-            "Change the schema, or use another dialect."
-        )
-        refusal = refuse(
-            "schema.unsupported",
-            tool.id,
-            text,
-            keyword=unfit.keyword,
-            pointer=unfit.pointer,
-            dialect=dialect.name,
-        )
-        return _Prepared(tool, None, refusal)
-    except Exception as error:  # noqa: BLE001 - a broken dialect costs its tool, no other
-        text = (
-            f"The dialect {dialect.name} failed on {tool.id}: "
-            f"{type(error).__name__}: {error}. Report it to whoever provides the dialect."
-        )
-        return _Prepared(tool, None, refuse("dialect.broken", tool.id, text))
-    return _Prepared(tool, projection, None, said.optional, said.unions)
-
-
-def _description(tool: Tool, said: Rewritten, *, native: bool) -> str:
-    """Return the text of a tool, with its examples as a model would send them."""
-    described = tool.description
-    if described.examples and (native or said.inverse is not None):
-        examples: tuple[Example, ...] = ()
-        if not native:
-            examples = tuple(
-                attrs.evolve(example, arguments=sent)
-                for example, sent in zip(described.examples, _examples(tool, said), strict=True)
-            )
-        described = attrs.evolve(described, examples=examples)
-    text = described.text()
-    return "\n\n".join([text, " ".join(said.notes)]) if said.notes else text
-
-
-def _examples(tool: Tool, said: Rewritten) -> tuple[dict[str, Any], ...]:
-    sent = []
-    for example in tool.description.examples:
-        arguments = dict(example.arguments)
-        sent.append(said.inverse.encode(arguments) if said.inverse else arguments)
-    return tuple(sent)
-
-
 # -- the request as a whole --------------------------------------------------------
 
 
-def _assembled(prepared: list[_Prepared], facts: tuple[Any, ...]) -> Projected:
+def _assembled(prepared: list[Prepared], facts: tuple[Any, ...]) -> Projected:
     dialect, _, forbidden, hidden, namespaces, projectors = facts
     refusals: list[Refusal] = []
     candidates: list[tuple[Tool, Projection]] = []
@@ -340,7 +234,7 @@ def _declarations(
 
 
 def _elsewhere(
-    made: _Prepared, dialect: Dialect, projectors: Sequence[Projector]
+    made: Prepared, dialect: Dialect, projectors: Sequence[Projector]
 ) -> Projection | None:
     """Ask packs for a tool that the dialect cannot say; silence from all shows nothing."""
     for projector in projectors:

@@ -12,9 +12,9 @@ from .inverse import Step
 from .losses import Unfit, fold
 from .matching import disjoint
 from .merging import Clash, merge
-from .reading import modern
+from .roots import alternatives, only_required
 from .scalars import carry, finished
-from .walk import Node, Walk, alternatives, only_required
+from .walk import Node, Walk
 
 
 __all__ = ["conjunction", "union"]
@@ -54,7 +54,7 @@ def union(walk: Walk, node: dict[str, Any], at: str) -> Node:
     wires, steps = _branches(walk, branches, f"{at}/{keyword}")
     if keyword == "oneOf" and not _all_apart(walk, wires):
         walk.lose(at, "oneOf", "widened", "several branches may hold at once")
-    finished(walk, about, folded)
+    finished(about, folded)
     return _joined(walk, about, wires, steps, at)
 
 
@@ -71,25 +71,13 @@ def _distributed(
     """Give every branch what stands beside the union."""
     out: list[Any] = []
     for branch in branches:
-        if branch is True:
-            out.append(dict(base))
-            continue
-        flat = modern(branch, at)
         try:
-            if "$ref" in flat:
-                pointer = walk.document.pointer(flat.pop("$ref"), at)
-                target = walk.document.resolve(pointer, at)
-                if isinstance(target, bool) or walk.document.cyclic(pointer, at):
-                    raise Clash(keyword="$ref")
-                flat = merge(modern(target, at), flat)
-            out.append(merge(base, flat))
+            out.append(merge(base, {} if branch is True else walk.flat(branch, at)))
         except Clash as clash:
             if clash.keyword == "type":
                 continue  # No value is of both types: the branch accepts nothing.
-            text = (
-                f"what stands beside {keyword} cannot be said in each branch: {clash.keyword}"
-            )
-            raise Unfit(at, keyword, text) from None
+            text = f"what stands beside {keyword} cannot be said in each branch"
+            raise Unfit(at, keyword, f"{text}: {clash.keyword}") from None
     return out
 
 
@@ -100,11 +88,12 @@ def _branches(
     wires: list[dict[str, Any]] = []
     steps: list[Step] = []
     for i, branch in enumerate(branches):
+        ordered = branch
         if tag is not None:
             properties = branch["properties"]
-            branch = {**branch, "properties": {tag: properties[tag], **properties}}
-        wire, step = walk.visit(walk, branch, f"{below}/{i}")
-        if wire not in wires or step is not None:
+            ordered = {**branch, "properties": {tag: properties[tag], **properties}}
+        wire, step = walk.visit(walk, ordered, f"{below}/{i}")
+        if (wire, step) not in zip(wires, steps, strict=True):
             wires.append(wire)
             steps.append(step)
     return wires, steps

@@ -17,7 +17,7 @@ from .merging import Clash, merge
 from .reading import Document, copied, modern
 
 
-__all__ = ["Node", "Rewritten", "Walk", "only_required", "property_key"]
+__all__ = ["Node", "Rewritten", "Walk", "property_key"]
 
 Node = tuple[dict[str, Any], Step]
 
@@ -232,45 +232,7 @@ class Walk:
         digest = hashlib.sha256(pointer.encode("utf-8", "surrogatepass")).hexdigest()
         return f"{pointer.rpartition('/')[2].replace('~', '_')}_{digest[:6]}"
 
-    # -- the root ------------------------------------------------------------------
-
-    def root(self) -> dict[str, Any]:
-        """Bring the root into the form of an object, or decide to wrap it."""
-        node = modern(self.document.root, "")
-        for _ in range(32):
-            if "$ref" not in node:
-                break
-            node = self._root_reference(node)
-        if "allOf" in node:
-            node = self._root_conjunction(node)
-        for keyword in ("anyOf", "oneOf"):
-            if keyword in node and not self._said_in_words(node, keyword):
-                self.wrapper = _wrapper(node)
-        for keyword in ("not", "enum", "const"):
-            if keyword in node and self.wrapper is None:
-                from .losses import in_words  # noqa: PLC0415 - rare
-
-                self.notes += [f"{w}." for w in in_words({keyword: node.pop(keyword)})]
-                self.lose("", keyword, "folded", "providers refuse it at the root")
-        self._root_type(node)
-        return node
-
-    def _root_reference(self, node: dict[str, Any]) -> dict[str, Any]:
-        pointer = self.document.pointer(node.pop("$ref"), "")
-        target = self.document.resolve(pointer, "")
-        if isinstance(target, bool) or pointer == "":
-            raise Unfit("", "$ref", "the root is no object")
-        try:
-            return merge(modern(target, ""), node)
-        except Clash as clash:
-            raise Unfit("", clash.keyword, "siblings contradict a reference") from None
-
-    def _root_conjunction(self, node: dict[str, Any]) -> dict[str, Any]:
-        try:
-            return self.conjunction(node, "")
-        except Clash:
-            self.wrapper = _wrapper(node)
-            return node
+    # -- conjunctions --------------------------------------------------------------
 
     def conjunction(self, node: Mapping[str, Any], at: str) -> dict[str, Any]:
         """Merge ``allOf`` into its node.
@@ -284,10 +246,15 @@ class Walk:
             if member is False:
                 raise Clash(keyword="allOf")
             if member is not True:
-                base = merge(base, self._flat(member, at, 0))
+                base = merge(base, self.flat(member, at))
         return merge(base, merged)
 
-    def _flat(self, member: Any, at: str, depth: int) -> dict[str, Any]:
+    def flat(self, member: Any, at: str, depth: int = 0) -> dict[str, Any]:
+        """Return one member of a combination with its references and ``allOf`` merged in.
+
+        Raises:
+            Clash: it cannot be said as one schema.
+        """
         node = modern(member, at)
         if depth > 16:
             raise Clash(keyword="allOf")
@@ -298,27 +265,8 @@ class Walk:
             target = self.document.resolve(pointer, at)
             if isinstance(target, bool):
                 raise Clash(keyword="$ref")
-            node = merge(self._flat(target, at, depth + 1), node)
+            node = merge(self.flat(target, at, depth + 1), node)
         return self.conjunction(node, at) if "allOf" in node else node
-
-    def _said_in_words(self, node: dict[str, Any], keyword: str) -> bool:
-        branches = node[keyword]
-        if not only_required(branches) or not node.get("properties"):
-            return False
-        del node[keyword]
-        self.notes.append(alternatives(branches, keyword).capitalize() + ".")
-        self.lose("", keyword, "folded", "providers refuse it at the root")
-        return True
-
-    def _root_type(self, node: dict[str, Any]) -> None:
-        kind = node.get("type")
-        if kind is None:
-            if self.wrapper is None:
-                node["type"] = "object"
-        elif kind != "object":
-            if not isinstance(kind, list) or "object" not in kind:
-                raise Unfit("", "type", f"arguments are an object, the root is {kind!r}")
-            node["type"] = "object"
 
     # -- the end -------------------------------------------------------------------
 
@@ -376,34 +324,6 @@ def _identities(steps: Mapping[str, Step]) -> frozenset[str]:
         if kept == found:
             return found
         found = kept
-
-
-def _wrapper(node: Mapping[str, Any]) -> str:
-    """Choose the property that holds a wrapped root; never the name of a real one."""
-    names = set(node.get("properties") or ())
-    for keyword in ("anyOf", "oneOf", "allOf"):
-        for branch in node.get(keyword) or ():
-            if isinstance(branch, Mapping):
-                names |= set(branch.get("properties") or ())
-    name, number = "input", 1
-    while name in names:
-        number += 1
-        name = f"input_{number}"
-    return name
-
-
-def only_required(branches: Any) -> bool:
-    """Tell whether alternatives only differ in what they require."""
-    return bool(branches) and all(
-        isinstance(branch, Mapping) and branch.keys() == {"required"} and branch["required"]
-        for branch in branches
-    )
-
-
-def alternatives(branches: Any, keyword: str) -> str:
-    """Say alternatives of required properties in words."""
-    sets = "; ".join(" with ".join(branch["required"]) for branch in branches)
-    return f"{'exactly' if keyword == 'oneOf' else 'at least'} one of: {sets}"
 
 
 def property_key(name: str, profile: Profile) -> str:
