@@ -72,6 +72,10 @@ CODES: Mapping[str, Code] = {
     "pack.inert": Code(_UNAVAILABLE, "The pack provides nothing."),
     "pack.unruly": Code(_UNAVAILABLE, "The pack's hooks break a rule."),
     "pack.drifted": Code(_UNAVAILABLE, "The pack's code contradicts its manifest."),
+    # lock
+    "lock.absent": Code(_UNAVAILABLE, "The pack is not in the lock."),
+    "lock.drifted": Code(_UNAVAILABLE, "Code or definitions differ from what was approved."),
+    "lock.unlockable": Code(_UNAVAILABLE, "The pack's code cannot be locked where it is."),
     # admit
     "tool.unknown": Code(Status.UNKNOWN_TOOL, "No tool has this name."),
     "tool.not_loaded": Code(_INVALID, "The tool's schema had not been loaded; it is now."),
@@ -122,6 +126,7 @@ CODES: Mapping[str, Code] = {
     "output.invalid": Code(
         Status.FAILED, "The tool's output does not fit its own schema; the call did run."
     ),
+    "review.failed": Code(Status.FAILED, "A reviewer rejects the result; the call did run."),
     # record
     "artifact.unknown": Code(Status.NOT_FOUND, "The session has no artifact of this digest."),
     "artifact.damaged": Code(Status.FAILED, "The artifact's bytes on disk were changed."),

@@ -9,7 +9,6 @@ from toolcrib import permission, resources
 from toolcrib.outcome import Refusal
 from toolcrib.question import Allow, AllowRule, Deny, Question
 from toolcrib.signature import Signature
-from toolcrib.vocabulary import Scope
 
 
 WRITE = Signature(writes=[resources.Path("/ws/src/a")])

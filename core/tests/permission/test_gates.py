@@ -4,6 +4,8 @@ The table is made, not written: each way to fail is tried alone and together wit
 thing that lets calls run. Nothing but what may open a gate may open it.
 """
 
+# ruff: noqa: E501 - a table reads best with one row a line
+
 from __future__ import annotations
 
 import itertools

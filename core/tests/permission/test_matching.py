@@ -214,6 +214,23 @@ def test_a_deny_sees_links_by_both_names(judged, tmp_path):
     assert allows(judged, "path=secrets/**", by_file, **place)
 
 
+def test_a_deny_by_a_link_outlives_the_link(make, tmp_path):
+    """A link that is turned elsewhere later is still the one that was denied."""
+    from toolcrib import permission  # noqa: PLC0415
+
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    link = tmp_path / "secrets"
+    link.symlink_to("one")
+    admitted = make.call(make.tool())
+    context = make.context(["deny *(path=secrets/**)"], workspace=str(tmp_path))
+    for target in ("one", "two"):
+        link.unlink()
+        link.symlink_to(target)
+        call = Signature(reads=[resources.Path(link / "a")])
+        assert permission.authorize(admitted, call, context).code == "rule.denied"
+
+
 def test_an_allowed_link_does_not_reach_outside(judged, tmp_path):
     """What counts is where it leads, also for a file that is not there yet."""
     (tmp_path / "out").symlink_to("/")

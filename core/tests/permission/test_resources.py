@@ -1,5 +1,7 @@
 """Resources: two spellings of one thing give one value."""
 
+# ruff: noqa: RUF001 - look-alikes are what is tested
+
 from __future__ import annotations
 
 import pytest

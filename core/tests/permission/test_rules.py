@@ -6,7 +6,6 @@ import pytest
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from toolcrib import rules
 from toolcrib.errors import RuleSyntaxError
 

@@ -9,11 +9,12 @@ import ipaddress
 import os
 import tempfile
 
+from pathlib import Path
+
 import pytest
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
 from toolcrib import resources
 from toolcrib.resources._folding import fold
 from toolcrib.rules import bind, narrow, parse, wide
@@ -205,7 +206,13 @@ def test_spellings_of_an_address(judged, data, host, segments, rules):
     no_looser(judged, plain, spelled, *rules)
 
 
-@given(st.lists(st.sampled_from(["https://", "http:", "a.com", "@", ":", "80", "/", "\\", "..", "%2e", "%2f", "?", "#", "[::1]", "ä", " ", "."]), max_size=10))  # fmt: skip
+PIECES = [
+    "https://", "http:", "a.com", "@", ":", "80", "/", "\\",
+    "..", "%2e", "%2f", "?", "#", "[::1]", "ä", " ", ".",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=10))
 def test_any_text_like_an_address_is_stable(pieces):
     """What comes out is its own canonical form, and names the host that it is sent to."""
     try:
@@ -227,9 +234,9 @@ def workspace():
     with tempfile.TemporaryDirectory() as folder:
         root = os.path.realpath(folder)
         for name in FOLDERS:
-            os.makedirs(f"{root}/{name}/sub")
-            os.symlink(name, f"{root}/link-{name}")
-        os.symlink("/", f"{root}/out")
+            Path(root, name, "sub").mkdir(parents=True)
+            Path(root, f"link-{name}").symlink_to(name)
+        Path(root, "out").symlink_to("/")
         yield root
 
 

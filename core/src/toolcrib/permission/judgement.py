@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from toolcrib.outcome import Refusal
@@ -54,55 +55,46 @@ class Judgement:
     """
 
     __slots__ = (
+        "admitted",
+        "answer",
         "asks",
+        "context",
         "covered",
         "decided_by",
         "doubts",
         "grant_id",
+        "known",
+        "looked_at",
         "open",
         "parts",
         "refusal",
     )
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        admitted: AdmittedCall,
+        context: AuthorityContext,
+        answer: Decision | Grant | None = None,
+    ) -> None:
+        self.admitted = admitted
+        self.context = context
+        self.answer = answer
+        self.known = context.rules.for_tool(admitted.tool)
+        self.looked_at: Sequence[Part] = ()
         self.parts: Parts | None = None
         self.refusal: Refusal | None = None
-        self.asks: list[tuple[BoundRule, Part]] = []
-        self.doubts: list[tuple[str, Part]] = []
-        self.covered: list[tuple[Part, str]] = []
-        self.open: list[Part] = []
+        self.asks: tuple[tuple[BoundRule, Part], ...] = ()
+        self.doubts: tuple[tuple[str, Part], ...] = ()
+        self.covered: Sequence[tuple[Part, str]] = ()
+        self.open: Sequence[Part] = ()
         self.decided_by: tuple[str, ...] = ()
         self.grant_id: str | None = None
-
-    @property
-    def runs(self) -> bool:
-        """Whether the call may run."""
-        return self.refusal is None and bool(self.decided_by)
 
     @property
     def answers(self) -> tuple[str, ...]:
         """Texts of what an approval answers: rules that ask, and doubts."""
         texts = [bound.rule.text for bound, _ in self.asks]
         return tuple(dict.fromkeys([*texts, *(text for text, _ in self.doubts)]))
-
-
-class _Case:
-    """One call, and what it is judged by."""
-
-    __slots__ = ("admitted", "answer", "context", "facts", "known", "parts")
-
-    def __init__(
-        self,
-        admitted: AdmittedCall,
-        context: AuthorityContext,
-        answer: Decision | Grant | None,
-    ) -> None:
-        self.admitted = admitted
-        self.context = context
-        self.answer = answer
-        self.known = context.rules.for_tool(admitted.tool)
-        self.facts = context.facts
-        self.parts: list[Part] = []
 
 
 def judge(
@@ -112,9 +104,8 @@ def judge(
     answer: Decision | Grant | None = None,
 ) -> Judgement:
     """Judge one call; see the module's text for the order."""
-    judgement = Judgement()
-    case = _Case(admitted, context, answer)
-    known = case.known
+    judgement = Judgement(admitted, context, answer)
+    known = judgement.known
     arguments = admitted.arguments if known.places else None
     parts = parts_of(admitted.tool, signature, arguments, known.places, context)
     if isinstance(parts, Refusal):
@@ -122,26 +113,29 @@ def judge(
         return judgement
     judgement.parts = parts
     # A tool without effects has no parts; rules without fields still speak of it.
-    case.parts = parts.all or [Part(None)]
+    judgement.looked_at = parts.all or (Part(None),)
+    refusal = None
     if context.containment is not None or context.protected.paths:
-        judgement.refusal = _limits(case, judgement)
-    if judgement.refusal is None and not known.deny.empty:
-        judgement.refusal = _denied(case, judgement)
-    if judgement.refusal is None:
-        judgement.refusal = _ceilings(case)
-    if judgement.refusal is not None:
+        refusal = _limits(judgement)
+    if refusal is None and not known.deny.empty:
+        refusal = _denied(judgement)
+    if refusal is None:
+        refusal = _ceilings(judgement)
+    if refusal is not None:
+        judgement.refusal = refusal
         return judgement
     if not known.ask.empty:
-        for part in case.parts:
-            judgement.asks += [(b, part) for _, b in known.ask.strikes(part, case.facts)]
-    _decide(case, judgement)
+        for part in judgement.looked_at:
+            met = known.ask.strikes(part, context.facts)
+            judgement.asks += tuple((bound, part) for _, bound in met)
+    _decide(judgement)
     return judgement
 
 
-def _limits(case: _Case, judgement: Judgement) -> Refusal | None:
+def _limits(judgement: Judgement) -> Refusal | None:
     """Look at containment and at what is toolcrib's own."""
-    context = case.context
-    for part in case.parts:
+    context = judgement.context
+    for part in judgement.looked_at:
         if part.type != "path" or part.value is None:
             continue
         if (
@@ -149,108 +143,111 @@ def _limits(case: _Case, judgement: Judgement) -> Refusal | None:
             and not part.own
             and not context.contains(part.value)
         ):
-            return refusals.outside(case.admitted, part, context)
+            return refusals.outside(judgement.admitted, part, context)
         # An effect that is not a read changes what it names.
         if part.effect is _FS_READ or (part.effect is None and part.access is _READ):
             continue
         if context.protected.holds(part.value, part.spelling):
-            return refusals.protected(case.admitted, part)
+            return refusals.protected(judgement.admitted, part)
         if context.protected.lies_in(part.value, part.spelling):
-            judgement.doubts.append((f"{part.value} holds files of toolcrib's own", part))
+            text = f"{part.value} holds files of toolcrib's own"
+            judgement.doubts = (*judgement.doubts, (text, part))
     return None
 
 
-def _denied(case: _Case, judgement: Judgement) -> Refusal | None:
+def _denied(judgement: Judgement) -> Refusal | None:
     found: list[tuple[BoundRule, Part]] = []
-    for part in case.parts:
-        strike, bound = case.known.deny.strike(part, case.facts)
+    for part in judgement.looked_at:
+        strike, bound = judgement.known.deny.strike(part, judgement.context.facts)
         if bound is None:
             continue
         if strike is Strike.YES:
             found.append((bound, part))
         else:
-            judgement.doubts.append((bound.rule.text, part))
+            judgement.doubts = (*judgement.doubts, (bound.rule.text, part))
     if not found:
         return None
     bound, part = min(found, key=lambda pair: pair[0].order)
-    return refusals.denied(case.admitted, bound.rule, part)
+    return refusals.denied(judgement.admitted, bound.rule, part)
 
 
-def _ceilings(case: _Case) -> Refusal | None:
-    context, tool = case.context, case.admitted.tool
+def _ceilings(judgement: Judgement) -> Refusal | None:
+    context, tool = judgement.context, judgement.admitted.tool
     for combination in context.forbid_labels:
         if combination & tool.labels and combination <= context.labels_seen | tool.labels:
-            return refusals.labels(case.admitted, combination, context)
+            return refusals.labels(judgement.admitted, combination, context)
     if context.mode is _PLAN:
-        for part in case.parts:
+        for part in judgement.looked_at:
             if not modes.permits(part, context):
-                return refusals.mode(case.admitted, part, context)
-    if isinstance(case.answer, Deny):
-        return refusals.person(case.admitted, case.answer)
+                return refusals.mode(judgement.admitted, part, context)
+    if isinstance(judgement.answer, Deny):
+        return refusals.person(judgement.admitted, judgement.answer)
     return None
 
 
-def _decide(case: _Case, judgement: Judgement) -> None:
-    if case.answer is not None:
-        _answered(case, judgement, case.answer)
+def _decide(judgement: Judgement) -> None:
+    if judgement.answer is not None:
+        _answered(judgement, judgement.answer)
         return
     if judgement.asks or judgement.doubts:
         grant = standing(
-            case.admitted,
+            judgement.admitted,
             judgement.answers,
-            case.context,
-            case.parts,
+            judgement.context,
+            judgement.looked_at,
             by_rule=not judgement.doubts,
         )
         if grant is None:
-            _cover(case, judgement)
+            _cover(judgement)
             judgement.grant_id = None
             return
         judgement.grant_id = grant.id
         judgement.decided_by = (f"grant {grant.id}",)
-        judgement.covered = [(part, f"grant {grant.id}") for part in case.parts]
+        judgement.covered = [(part, f"grant {grant.id}") for part in judgement.looked_at]
         return
-    _cover(case, judgement)
+    _cover(judgement)
     if not judgement.open:
-        judgement.decided_by = tuple(dict.fromkeys([by for _, by in judgement.covered]))
+        by = [by for _, by in judgement.covered]
+        judgement.decided_by = tuple(by) if len(by) == 1 else tuple(dict.fromkeys(by))
 
 
-def _answered(case: _Case, judgement: Judgement, answer: Decision | Grant) -> None:
+def _answered(judgement: Judgement, answer: Decision | Grant) -> None:
     """Let the call run on a person's answer to this very call."""
     if isinstance(answer, Grant):
         by = f"person {answer.approver}"
-        why = lapse(answer, case.admitted, case.context)
+        why = lapse(answer, judgement.admitted, judgement.context)
         if why is None and answer.arguments_digest is None:
             why = "it does not name this very call"
         if why is not None:
-            judgement.refusal = refusals.lapsed(case.admitted, answer, why)
+            judgement.refusal = refusals.lapsed(judgement.admitted, answer, why)
             return
         judgement.grant_id = answer.id
     else:
         by = f"person {answer.by}"
     judgement.decided_by = (by,)
-    judgement.covered = [(part, by) for part in case.parts]
+    judgement.covered = [(part, by) for part in judgement.looked_at]
 
 
-def _cover(case: _Case, judgement: Judgement) -> None:
+def _cover(judgement: Judgement) -> None:
     """Find what lets each part run: a rule, a grant, the mode."""
-    allow, context = case.known.allow, case.context
+    allow, context = judgement.known.allow, judgement.context
     vague = judgement.parts is not None and judgement.parts.vague
+    covered: list[tuple[Part, str]] = []
     waiting: list[Part] = []
-    for part in case.parts:
-        bound = None if allow.empty else allow.cover(part, case.facts)
+    for part in judgement.looked_at:
+        bound = None if allow.empty else allow.cover(part, context.facts)
         if bound is not None:
-            judgement.covered.append((part, bound.rule.name))
+            covered.append((part, bound.rule.name))
         elif part.effect is None and part.type is None:
-            judgement.covered.append((part, "no effects"))
+            covered.append((part, "no effects"))
         elif not vague and modes.runs(part, context):
-            judgement.covered.append((part, context.by_mode))
+            covered.append((part, context.by_mode))
         else:
             waiting.append(part)
     if waiting and context.grants:
-        grant = covering(case.admitted, context, waiting)
+        grant = covering(judgement.admitted, context, waiting)
         if grant is not None:
             judgement.grant_id = grant.id
-            judgement.covered += [(part, f"grant {grant.id}") for part in waiting]
+            covered += [(part, f"grant {grant.id}") for part in waiting]
             waiting = []
-    judgement.open = waiting
+    judgement.covered, judgement.open = covered, waiting
