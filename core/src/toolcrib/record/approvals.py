@@ -115,7 +115,7 @@ class Approvals(Journal):
         if not rows:
             return None
         identity, name, created, text = rows[0]
-        payload = canonical.loads(text, max_bytes=_LARGEST, max_depth=10_000)
+        payload = _parsed(text)
         return Batch(id=identity, conversation=name, created=created, payload=payload)
 
     def question(self, question: Question) -> None:
@@ -250,7 +250,11 @@ def _inquiry(row: Any) -> Inquiry:
         question=question_from_json(
             canonical.loads(body, max_bytes=_LARGEST, max_depth=10_000)
         ),
-        decision=None if decision is None else decision_from_json(canonical.loads(decision)),
+        decision=None if decision is None else decision_from_json(_parsed(decision)),
         decided=decided,
         closed=bool(closed),
     )
+
+
+def _parsed(text: str) -> canonical.JsonValue:
+    return canonical.loads(text, max_bytes=_LARGEST, max_depth=10_000)

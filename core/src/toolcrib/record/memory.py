@@ -17,6 +17,7 @@ from toolcrib.question import Grant
 from toolcrib.tool import Provenance
 from toolcrib.vocabulary import Durability
 
+from .approvals import Batch
 from .calls import check_name
 from .database import connect
 from .facts import Replay, facts_of, refused_facts
@@ -40,6 +41,7 @@ class MemoryLedger(Ledger):
         self._waiting: list[tuple[float, Callable[..., None], tuple[Any, ...]]] = []
         self._has_rows = False
         self._has_grants = False
+        self._has_batches = False
 
     @classmethod
     def create(cls, *, clock: Callable[[], float]) -> MemoryLedger:
@@ -180,6 +182,17 @@ class MemoryLedger(Ledger):
     def covering(self, **call: Any) -> tuple[Grant, ...]:
         """Return the standing grants for a call; see :meth:`Ledger.covering`."""
         return super().covering(**call) if self._has_grants else ()
+
+    def save_batch(self, *args: Any, **kwargs: Any) -> None:
+        """Save a submitted batch; see :meth:`Ledger.save_batch`."""
+        super().save_batch(*args, **kwargs)
+        self._has_batches = True
+
+    def find_batch(self, conversation: str, response_digest: str) -> Batch | None:
+        """Return the newest batch made from a response; see :meth:`Ledger.find_batch`."""
+        if not self._has_batches:
+            return None
+        return super().find_batch(conversation, response_digest)
 
     def _settle(self) -> None:
         """Make rows of what was noted."""
