@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
 from .errors import SchemaError
-from .schema import NormalSchema, Problem, engines, normalize
+from .schema import JsonSchema, NormalSchema, Problem, engines, normalize
 from .schema.filling import Plan, plan
 from .schema.graph import every, is_heavy
 from .schema.judge import Judge, Undecidable
@@ -51,7 +51,7 @@ class Validator:
         accepts = self._accepts
         if accepts is None:
             accepts = self._compile()
-        floats = False
+        floats: bool | None = False
         # The commonest values by far are flat; the general walk is for the rest.
         if type(value) is dict:
             for key, item in value.items():
@@ -152,9 +152,7 @@ class Validators:
         self._by_digest: dict[str, Validator] = {}
         self._lock = threading.Lock()
 
-    def get(
-        self, schema: NormalSchema | Mapping[str, Any] | bool, *, arguments: bool = False
-    ) -> Validator:
+    def get(self, schema: NormalSchema | JsonSchema, *, arguments: bool = False) -> Validator:
         """Return the validator of a schema.
 
         Args:
@@ -176,7 +174,7 @@ class Validators:
         return validator
 
     def _add(
-        self, schema: NormalSchema | Mapping[str, Any] | bool, *, arguments: bool
+        self, schema: NormalSchema | JsonSchema, *, arguments: bool
     ) -> tuple[Any, Validator | SchemaError]:
         found: Validator | SchemaError
         try:

@@ -51,7 +51,9 @@ def expand_parallel(call: Call, *, positions: Iterable[int] = ()) -> tuple[Call,
     try:
         uses = _uses(call.arguments)
     except ValueError as error:
-        text = f"Invalid arguments for `{PARALLEL}`: {error}. Nothing ran. Call the tools directly."
+        text = (
+            f"Invalid arguments for `{PARALLEL}`: {error}. Nothing ran. Call each tool itself."
+        )
         return (attrs.evolve(call, problem=refuse("arguments.invalid", call.wire_name, text)),)
     places = iter(positions)
     return tuple(

@@ -58,22 +58,27 @@ class _Scanner:
             if self.inside:
                 if character == "\\":
                     escaped = at + 1
-                elif character == '"':
-                    self.inside = False
-                elif character < " ":
+                self.inside = character != '"'
+                if character < " ":
                     self.escape(at, character)
-            elif character == '"':
-                self.inside = True
-            elif character in "[{":
-                self.open.append(character)
-            elif character == ",":
-                self.comma = at
-            elif character in "]}" and self.close(at, character):
+            elif self.structure(at, character):
                 return self.finish(at + 1)
         if self.inside or self.open:
             message = "the text ends in the middle"
             raise TruncatedError(message)
         return self.finish(len(self.text))
+
+    def structure(self, at: int, character: str) -> bool:
+        """Take a character outside of strings; tell whether the value is complete."""
+        if character == '"':
+            self.inside = True
+        elif character in "[{":
+            self.open.append(character)
+        elif character == ",":
+            self.comma = at
+        elif character in "]}":
+            return self.close(at, character)
+        return False
 
     def replace(self, start: int, end: int, text: str) -> None:
         """Put something in place of a part of the text."""

@@ -12,6 +12,7 @@ from toolcrib.schema import Problem
 from toolcrib.schema.references import escape
 from toolcrib.schema.values import shorten, type_name
 from toolcrib.validator import Validator
+
 from .accepting import Reader
 
 
@@ -38,7 +39,9 @@ class Repairer:
         max_depth: Deepest nesting of JSON that is found in a string.
     """
 
-    def __init__(self, validator: Validator, rules: frozenset[str], *, max_depth: int) -> None:
+    def __init__(
+        self, validator: Validator, rules: frozenset[str], *, max_depth: int = 64
+    ) -> None:
         self._validator = validator
         self._rules = rules
         self._max_depth = max_depth
@@ -48,7 +51,8 @@ class Repairer:
     def mend(self, value: dict[str, Any], problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
         """Mend a value in place; return what is still wrong with it."""
         for _ in range(_MOST_ROUNDS):
-            if not any([self._problem(value, problem) for problem in problems]):
+            mended = [self._problem(value, problem) for problem in problems]
+            if not any(mended):
                 return problems
             problems = self._validator.check(value, _MOST_PROBLEMS)
             if not problems:
@@ -67,11 +71,10 @@ class Repairer:
             here = (*path, step)
             if isinstance(item, dict | list):
                 found |= self.whole_floats(item, here)
-            elif isinstance(item, float) and item.is_integer() and abs(item) < _EXACT:
-                if "number" not in self._reader.accepted(here).types:
-                    value[step] = int(item)
-                    self._note("R5", here, f"read {item} as an integer")
-                    found = True
+            elif _is_whole(item) and "number" not in self._reader.accepted(here).types:
+                value[step] = int(item)
+                self._note("R5", here, f"read {item} as an integer")
+                found = True
         return found
 
     def _problem(self, root: dict[str, Any], problem: Problem) -> bool:
@@ -88,9 +91,13 @@ class Repairer:
         if isinstance(value, str):
             if self._text(holder, path, value):
                 return True
-        elif value is None and "null" not in accepted.types and isinstance(step, str):
-            if not self._reader.may_require(path[:-1], step):
-                return self._remove("R6", holder, path, "null: the property is optional")
+        elif (
+            value is None
+            and "null" not in accepted.types
+            and isinstance(step, str)
+            and not self._reader.may_require(path[:-1], step)
+        ):
+            return self._remove("R6", holder, path, "null: the property is optional")
         return self._single(holder, path, value)
 
     def _text(self, holder: Any, path: Path, value: str) -> bool:
@@ -149,6 +156,10 @@ class Repairer:
     def _note(self, rule: str, path: Path, text: str) -> None:
         pointer = "".join(f"/{escape(str(step))}" for step in path)
         self.repairs.append(Repair(rule, pointer, text))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
 
 
 def _scalar(text: str) -> int | float | bool | None:

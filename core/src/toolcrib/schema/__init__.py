@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .normal import Change, Engine, NormalSchema
+from .normal import Change, Engine, JsonSchema, NormalSchema
 from .normalizing import normalize
 from .problem import Problem
 
 
-__all__ = ["Change", "Engine", "NormalSchema", "Problem", "normalize"]
+__all__ = ["Change", "Engine", "JsonSchema", "NormalSchema", "Problem", "normalize"]

@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from toolcrib.errors import SchemaError
+
 from .graph import every, in_place, reachable, target
 from .references import escape
 
@@ -56,19 +57,17 @@ class _Closing:
 
     def survey(self, schemas: Iterable[Schema]) -> None:
         """Find the definitions that share a value, or that an unsafe place uses."""
-        leads: dict[str, set[str]] = {name: set() for name in self.definitions}
-        for name, schema in self.definitions.items():
-            leads[name] = set(filter(None, map(target, every(schema))))
+        leads = {name: _targets(every(schema)) for name, schema in self.definitions.items()}
         for schema in schemas:
             for node in every(schema):
                 name = target(node)
                 if name is not None and not node.keys() <= _SAYS_NOTHING | {"$ref"}:
                     self._joined.add(name)
-                self._joined.update(filter(None, map(target, in_place(node))))
+                self._joined.update(_targets(in_place(node)))
                 for inner in _unsafe_parts(node):
-                    self._unsafe.update(filter(None, map(target, every(inner))))
-        for name in tuple(self._unsafe):
-            self._unsafe |= reachable(leads, name)
+                    self._unsafe.update(_targets(every(inner)))
+        for unsafe in tuple(self._unsafe):
+            self._unsafe |= reachable(leads, unsafe)
 
     def visit(self, schema: Schema, pointer: str) -> None:
         """Close the object at one place, and go on to its parts."""
@@ -76,10 +75,10 @@ class _Closing:
             return
         self._seen.add(id(schema))
         name = target(schema)
-        if name is not None and schema.keys() <= _SAYS_NOTHING | {"$ref"}:
-            if name not in self._joined and name not in self._unsafe:
-                self.visit(self.definitions[name], f"/$defs/{escape(name)}")
-                return
+        alone = schema.keys() <= _SAYS_NOTHING | {"$ref"}
+        if name is not None and alone and name not in self._joined | self._unsafe:
+            self.visit(self.definitions[name], f"/$defs/{escape(name)}")
+            return
         parts = list(self._parts(schema, pointer, set()))
         if not any(part.keys() & _SPEAKS for part, _ in parts):
             self._note(schema, pointer, [part for part, _ in parts])
@@ -151,6 +150,11 @@ class _Closing:
             child = part.get(key)
             if isinstance(child, dict):
                 self.visit(child, f"{pointer}/{key}")
+
+
+def _targets(schemas: Iterable[Schema]) -> set[str]:
+    """Return the definitions that some subschemas refer to."""
+    return {name for schema in schemas if (name := target(schema)) is not None}
 
 
 def _types(schema: Schema) -> tuple[str, ...]:

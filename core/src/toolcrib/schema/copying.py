@@ -26,7 +26,8 @@ def _type(walk: Rebuild, node: Node) -> None:
         if known not in keywords.TYPES:
             folded = known.casefold()
             if folded not in keywords.TYPES and folded not in keywords.TYPE_SLIPS:
-                text = f"{values.shorten(name)} is not a type; types are {', '.join(sorted(keywords.TYPES))}"
+                known_types = ", ".join(sorted(keywords.TYPES))
+                text = f"{values.shorten(name)} is not a type; types are {known_types}"
                 raise walk.error(node, text)
             meant = folded if folded in keywords.TYPES else keywords.TYPE_SLIPS[folded]
             walk.repair(node, f"read {known!r} as {meant or 'any value'!r}")
@@ -271,18 +272,6 @@ def _additional(walk: Rebuild, node: Node) -> None:
         node.out[node.key] = walk.node(node.value, node.at.down(node.key))
 
 
-@keyword("not")
-def _not(walk: Rebuild, node: Node) -> None:
-    node.out["not"] = walk.node(node.value, node.at.down("not"))
-
-
-@keyword("if")
-def _if(walk: Rebuild, node: Node) -> None:
-    for key in ("if", "then", "else"):
-        if key in node.raw:
-            node.out[key] = walk.node(node.raw[key], node.at.down(key))
-
-
 @keyword("$schema")
 def _schema(walk: Rebuild, node: Node) -> None:
     if node.at.pointer and node.value != walk.root.get("$schema"):
@@ -292,13 +281,3 @@ def _schema(walk: Rebuild, node: Node) -> None:
 @keyword("then", "else", "additionalItems", "$defs", "definitions")
 def _elsewhere(walk: Rebuild, node: Node) -> None:
     """Nothing by itself: read with another keyword, or where it is referred to."""
-
-
-@keyword("allOf", "anyOf", "oneOf")
-def _list(walk: Rebuild, node: Node) -> None:
-    if not isinstance(node.value, list) or not node.value:
-        raise walk.error(node, "Must be a list of at least one schema")
-    node.out[node.key] = [
-        walk.node(child, node.at.down(node.key, str(number)))
-        for number, child in enumerate(node.value)
-    ]

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from toolcrib.errors import SchemaError
+
+from .normal import JsonSchema
 from .problem import Problem
 from .references import escape
 from .values import shorten
@@ -60,7 +62,7 @@ def compile_fast(lowered: dict[str, Any]) -> Callable[[Any], bool | None]:
             use_formats=False,
             detailed_exceptions=True,
         )
-    except Exception as error:  # noqa: BLE001 - it lets out whatever compiling raises
+    except Exception as error:
         text = f"The schema does not compile ({type(error).__name__})"
         raise SchemaError(text, keyword="schema", pointer="") from error
     failure = fastjsonschema.JsonSchemaValueException
@@ -89,7 +91,7 @@ class Other:
         SchemaError: the schema breaks its own meta-schema, or does not compile.
     """
 
-    def __init__(self, schema: Mapping[str, Any] | bool, draft: str) -> None:
+    def __init__(self, schema: JsonSchema, draft: str) -> None:
         import jsonschema_rs  # noqa: PLC0415 - an extra
 
         if isinstance(schema, Mapping):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .graph import target
-from .judging import unknown_property
 from .problem import Problem
+from .telling import unknown_property
 
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def properties(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterat
 def _names(judge: Judge, part: Schema, value: Any, *, own: bool) -> set[str]:
     if "additionalProperties" in part or ("unevaluatedProperties" in part and not own):
         return set(value)
-    known = part.get("properties", {}).keys() & value.keys()
+    known: set[str] = part.get("properties", {}).keys() & value.keys()
     for text in part.get("patternProperties", ()):
         known |= {name for name in value if judge.pattern(text).search(name)}
     return known
@@ -79,22 +79,24 @@ def _counting(judge: Judge, schema: Schema, value: Any, seen: set[int]) -> Itera
         return
     seen.add(id(schema))
     yield schema
+    for part in _applying(judge, schema, value):
+        yield from _counting(judge, part, value, seen)
+
+
+def _applying(judge: Judge, schema: Schema, value: Any) -> Iterator[Schema]:
+    """Yield the direct subschemas of one value that apply to it and accept it."""
     name = target(schema)
     if name is not None:
-        yield from _counting(judge, judge.definitions[name], value, seen)
-    for branch in schema.get("allOf", ()):
-        yield from _counting(judge, branch, value, seen)
-    for key in ("anyOf", "oneOf"):
-        for branch in schema.get(key, ()):
-            if judge.accepts(branch, value):
-                yield from _counting(judge, branch, value, seen)
+        yield judge.definitions[name]
+    yield from schema.get("allOf", ())
+    for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        if judge.accepts(branch, value):
+            yield branch
     if "if" in schema:
         chosen = judge.accepts(schema["if"], value)
         if chosen:
-            yield from _counting(judge, schema["if"], value, seen)
-        branch = schema.get("then" if chosen else "else")
-        if branch:
-            yield from _counting(judge, branch, value, seen)
+            yield schema["if"]
+        yield schema.get("then" if chosen else "else", {})
     for key, branch in schema.get("dependentSchemas", {}).items():
         if isinstance(value, dict) and key in value:
-            yield from _counting(judge, branch, value, seen)
+            yield branch

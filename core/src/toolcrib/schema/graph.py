@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolcrib.errors import SchemaError
+
 from .keywords import IN_PLACE, IN_PLACE_LISTS
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from . import alternatives, evaluating, judging, patterns
+from . import alternatives, evaluating, judging, patterns, telling
 from .graph import target
 from .problem import Problem
 from .values import TYPE_NAMES, identity
@@ -97,7 +97,7 @@ class Judge:
         kind = TYPE_NAMES[type(value)]
         kinds = schema.get("type")
         if kinds is not None and kinds != kind and not judging.has_type(value, kind, kinds):
-            yield judging.wrong_type(schema, value, pointer)
+            yield telling.wrong_type(schema, value, pointer)
             return
         checks = _OF_TYPE[kind]
         for keyword in schema:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .nearness import nearest
 from .problem import MOST_ALLOWED, Problem
 from .references import escape
-from .values import TYPE_NAMES, describe, identity, shorten
+from .telling import expected_type, unknown_property
+from .values import TYPE_NAMES, identity, shorten
 
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ __all__ = [
     "dependent_required",
     "dependent_schemas",
     "enum",
-    "expected_type",
     "has_type",
     "items",
     "multiple",
@@ -38,21 +38,10 @@ __all__ = [
     "required",
     "size",
     "unique",
-    "unknown_property",
-    "wrong_type",
 ]
 
 Schema = dict[str, Any]
 
-_ARTICLES = {
-    "array": "an array",
-    "boolean": "true or false",
-    "integer": "an integer",
-    "null": "null",
-    "number": "a number",
-    "object": "an object",
-    "string": "a string",
-}
 _SIZES = {
     "minLength": "at least {} characters",
     "maxLength": "at most {} characters",
@@ -79,28 +68,6 @@ def has_type(value: Any, kind: str, kinds: str | list[str]) -> bool:
         whole = "integer" in ((kinds,) if isinstance(kinds, str) else kinds)
         return whole and isinstance(value, float) and value.is_integer()
     return False
-
-
-def expected_type(schema: Schema) -> str:
-    """Say in words what type a schema wants."""
-    kinds = schema["type"]
-    names = [kinds] if isinstance(kinds, str) else kinds
-    words = [_ARTICLES[name] for name in names]
-    if names == ["array"] and isinstance(schema.get("items"), dict):
-        inner = schema["items"].get("type")
-        if isinstance(inner, str):
-            words = [f"an array of {inner}s"]
-    return " or ".join(words)
-
-
-def wrong_type(schema: Schema, value: Any, pointer: str) -> Problem:
-    """Say that a value has the wrong type."""
-    hint = ""
-    if isinstance(value, str) and ("array" in schema["type"] or "object" in schema["type"]):
-        hint = "Send JSON, not text."
-    sent = shorten(value) if not isinstance(value, str) else f"the string {shorten(value)}"
-    expected = f"expected {expected_type(schema)}"
-    return Problem(pointer, "type", expected, sent, hint=hint)
 
 
 def enum(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
@@ -260,19 +227,6 @@ def additional(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterat
             yield unknown_property(judge, known, name, item, pointer)
         else:
             yield from judge.part(child, item, f"{pointer}/{escape(name)}")
-
-
-def unknown_property(judge: Judge, known: Any, name: str, value: Any, pointer: str) -> Problem:
-    """Say that an object has no such property, and which it has."""
-    where = f"{pointer}/{escape(name[:100])}"
-    names = tuple(known)
-    allowed = tuple(each[:60] for each in names[:MOST_ALLOWED])
-    if len(names) > MOST_ALLOWED:
-        allowed = (*allowed, f"and {len(names) - MOST_ALLOWED} more")
-    close = None if judge.quiet else nearest(name, names[:200])
-    hint = f"Did you mean {shorten(close)}?" if close else ""
-    sent = describe(value)
-    return Problem(where, "additionalProperties", "unknown property", sent, allowed, hint)
 
 
 def property_names(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -10,11 +11,13 @@ import attrs
 from toolcrib import canonical
 
 
-__all__ = ["Change", "Engine", "NormalSchema"]
+__all__ = ["Change", "Engine", "JsonSchema", "NormalSchema"]
 
 # One level takes up to ten frames of Python's stack where alternatives are judged.
 DEEPEST_VALUE = 64
 
+# A JSON Schema is an object, or true or false.
+JsonSchema = Mapping[str, Any] | bool
 Engine = Literal["fastjsonschema", "toolcrib", "jsonschema-rs"]
 
 

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolcrib.errors import SchemaError
+
 from . import closing, engines, graph, keywords, lowering
 from .copying import HANDLERS
-from .copying_arrays import HANDLERS as ARRAY_HANDLERS
+from .copying_more import HANDLERS as MORE_HANDLERS
 from .judge import Judge, Undecidable
-from .normal import DEEPEST_VALUE, Change, Engine, NormalSchema
+from .normal import DEEPEST_VALUE, Change, Engine, JsonSchema, NormalSchema
 from .rebuild import Rebuild
 from .values import Budget, BudgetError, shorten
 
 
 __all__ = ["normalize"]
 
-_HANDLERS = {**HANDLERS, **ARRAY_HANDLERS}
+_HANDLERS = {**HANDLERS, **MORE_HANDLERS}
 _EXTRA = "install the extra toolcrib[jsonschema-rs]"
 _MOST_VERBATIM = 64_000
 _MOST_DOUBLINGS = 20
@@ -25,7 +26,7 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def normalize(
-    schema: Mapping[str, Any] | bool, *, draft: str | None = None, arguments: bool = False
+    schema: JsonSchema, *, draft: str | None = None, arguments: bool = False
 ) -> NormalSchema:
     """Rebuild a schema into the closed normal form.
 
@@ -133,7 +134,7 @@ def _drop_wrong_defaults(built: dict[str, Any], walk: Rebuild) -> None:
 
 
 def _verbatim(
-    schema: Mapping[str, Any] | bool, walk: Rebuild, draft: str, *, arguments: bool
+    schema: JsonSchema, walk: Rebuild, draft: str, *, arguments: bool
 ) -> NormalSchema:
     """Keep a plain copy of a schema that no normal form can hold."""
     first = walk.outside[0]

@@ -1,7 +1,7 @@
-"""Read ECMA-262 patterns and write the same meaning as a Python expression.
+r"""Read ECMA-262 patterns and write the same meaning as a Python expression.
 
 JSON Schema's ``pattern`` is ECMA-262. Python's :mod:`re` reads most of it, but not with
-the same meaning: ``$`` also matches before a last newline, ``\\d`` and ``\\w`` take every
+the same meaning: ``$`` also matches before a last newline, ``\d`` and ``\w`` take every
 script, ``.`` stops at other characters. So a pattern is parsed here and written again.
 
 Python matches by backtracking, so the parsed pattern is also weighed: see

@@ -14,9 +14,10 @@ from typing import Any
 import attrs
 
 from toolcrib.errors import SchemaError
+
 from . import keywords, patterns, values
 from .normal import Change
-from .references import Place, Resources, Unresolved, escape
+from .references import Place, Resources, UnresolvedError, escape
 
 
 __all__ = ["At", "Handler", "Node", "Rebuild", "registering"]
@@ -55,6 +56,7 @@ class Node:
 
     @property
     def pointer(self) -> str:
+        """JSON pointer of the keyword."""
         return f"{self.at.pointer}/{escape(self.key)}"
 
 
@@ -191,7 +193,9 @@ class Rebuild:
         key = node.key
         if not isinstance(key, str):
             text = "A key is not text"
-            raise SchemaError(text, keyword=str(key)[:100], pointer=node.at.pointer[:LONGEST_POINTER])
+            raise SchemaError(
+                text, keyword=str(key)[:100], pointer=node.at.pointer[:LONGEST_POINTER]
+            )
         if key in keywords.BENIGN or key.startswith(("x-", "$$")):
             return
         folded = {name.casefold(): name for name in keywords.ASSERTIONS}
@@ -223,7 +227,7 @@ class Rebuild:
             raise self.error(node, "A reference must be text")
         try:
             return self.resources.resolve(node.value, node.at.base)
-        except Unresolved as error:
+        except UnresolvedError as error:
             self.outside.append(self.error(node, f"{node.value[:100]!r} {error}"))
             return None
 

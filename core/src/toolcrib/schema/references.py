@@ -11,11 +11,21 @@ from urllib.parse import unquote, urldefrag, urljoin
 import attrs
 
 
-__all__ = ["Place", "Resources", "Unresolved"]
+__all__ = ["Place", "Resources", "UnresolvedError"]
 
-_MAPS = ("$defs", "definitions", "properties", "patternProperties", "dependentSchemas")
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_SCHEMAS = (
+_MAPS = (
+    "$defs",
+    "definitions",
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+)
+_PARTS = (
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "prefixItems",
     "additionalItems",
     "additionalProperties",
     "contains",
@@ -33,7 +43,7 @@ _LONGEST_POINTER = 20_000
 _OPAQUE = re.compile(r"(?:urn|tag):", re.IGNORECASE)
 
 
-class Unresolved(ValueError):
+class UnresolvedError(ValueError):
     """Raised when a reference leads nowhere, or out of the document."""
 
 
@@ -53,20 +63,16 @@ def subschemas(schema: Any, pointer: str) -> Iterator[tuple[Any, str]]:
     for key in _MAPS:
         found = schema.get(key)
         if isinstance(found, Mapping):
-            for name, child in found.items():
-                yield child, f"{pointer}/{key}/{escape(str(name))}"
-    dependencies = schema.get("dependencies")
-    if isinstance(dependencies, Mapping):
-        for name, child in dependencies.items():
-            yield child, f"{pointer}/dependencies/{escape(str(name))}"
-    for key in _LISTS:
+            yield from (
+                (child, f"{pointer}/{key}/{escape(str(name))}") for name, child in found.items()
+            )
+    for key in _PARTS:
         found = schema.get(key)
         if isinstance(found, list):
-            for number, child in enumerate(found):
-                yield child, f"{pointer}/{key}/{number}"
-    for key in _SCHEMAS:
-        found = schema.get(key)
-        if isinstance(found, Mapping | bool):
+            yield from (
+                (child, f"{pointer}/{key}/{number}") for number, child in enumerate(found)
+            )
+        elif found is not None:
             yield found, f"{pointer}/{key}"
 
 
@@ -116,22 +122,22 @@ class Resources:
         """Find the place that a reference points to.
 
         Raises:
-            Unresolved: with the reason.
+            UnresolvedError: with the reason.
         """
         try:
             uri, fragment = urldefrag(join(base, reference))
         except ValueError as error:
             message = "is not a URI reference"
-            raise Unresolved(message) from error
+            raise UnresolvedError(message) from error
         place = self._resources.get(uri)
         if place is None:
             message = "points out of the schema, and nothing is ever fetched"
-            raise Unresolved(message)
+            raise UnresolvedError(message)
         if fragment and not fragment.startswith("/"):
             named = self._anchors.get((uri, unquote(fragment)))
             if named is None:
                 message = f"points to the anchor {fragment!r}, which is not there"
-                raise Unresolved(message)
+                raise UnresolvedError(message)
             return named
         return self._follow(place, unquote(fragment))
 
@@ -145,7 +151,7 @@ class Resources:
                 schema = schema[int(token)]
             else:
                 message = "points to something that is not there"
-                raise Unresolved(message)
+                raise UnresolvedError(message)
             base = self.enter(schema, base)
         return Place(schema, place.pointer + fragment, base)
 
@@ -169,7 +175,7 @@ class Resources:
         identifier = schema.get(self._identifier)
         if self._old:
             beside = isinstance(identifier, str) and "$ref" not in schema
-            names = [identifier.partition("#")[2] if beside else None]
+            names = [str(identifier).partition("#")[2] if beside else None]
         for name in names:
             if isinstance(name, str) and name:
                 self._anchors.setdefault((base, name), Place(schema, pointer, base))

@@ -10,7 +10,15 @@ from typing import Any
 import attrs
 
 
-__all__ = ["TYPE_NAMES", "Budget", "BudgetError", "describe", "identity", "shorten", "type_name"]
+__all__ = [
+    "TYPE_NAMES",
+    "Budget",
+    "BudgetError",
+    "describe",
+    "identity",
+    "shorten",
+    "type_name",
+]
 
 TYPE_NAMES = {
     dict: "object",

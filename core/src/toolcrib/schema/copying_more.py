@@ -1,4 +1,4 @@
-"""The keywords of arrays, of references and of what no static form can hold."""
+"""The keywords of alternatives, of arrays and of references."""
 
 from __future__ import annotations
 
@@ -11,6 +11,28 @@ __all__ = ["HANDLERS"]
 
 HANDLERS: dict[str, Handler] = {}
 keyword = registering(HANDLERS)
+
+
+@keyword("allOf", "anyOf", "oneOf")
+def _list(walk: Rebuild, node: Node) -> None:
+    if not isinstance(node.value, list) or not node.value:
+        raise walk.error(node, "Must be a list of at least one schema")
+    node.out[node.key] = [
+        walk.node(child, node.at.down(node.key, str(number)))
+        for number, child in enumerate(node.value)
+    ]
+
+
+@keyword("not")
+def _not(walk: Rebuild, node: Node) -> None:
+    node.out["not"] = walk.node(node.value, node.at.down("not"))
+
+
+@keyword("if")
+def _if(walk: Rebuild, node: Node) -> None:
+    for key in ("if", "then", "else"):
+        if key in node.raw:
+            node.out[key] = walk.node(node.raw[key], node.at.down(key))
 
 
 @keyword("items")
