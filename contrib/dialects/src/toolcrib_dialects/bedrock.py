@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolcrib.call import Call
-from toolcrib.outcome import Outcome
+from toolcrib import Call, Outcome
 from toolcrib.projection import (
     Declared,
     Dialect,

@@ -9,9 +9,7 @@ from typing import Any
 
 import attrs
 
-from toolcrib.call import Call
-from toolcrib.codes import refuse
-from toolcrib.outcome import Outcome
+from toolcrib import Call, Outcome, Refusal, Status
 from toolcrib.projection import (
     Declared,
     Dialect,
@@ -96,7 +94,7 @@ def _failed(error: Mapping[str, Any]) -> list[WireCall]:
         arguments = named.get("arguments", named.get("parameters"))
         call = wire_call(named.get("name") or "call", named.get("id"), arguments)
         text = f"{why} Nothing ran. Call again with arguments that fit the tool's schema."
-        problem = refuse("call.malformed", call.name, text)
+        problem = Refusal(Status.INVALID, "call.malformed", call.name, text)
         calls.append(attrs.evolve(call, problem=problem))
     return calls
 

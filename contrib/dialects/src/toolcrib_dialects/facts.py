@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from toolcrib.call import Call
+from toolcrib import Call
 from toolcrib.projection import Profile, made_id
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 
-from toolcrib.call import Call
-from toolcrib.outcome import Outcome
+from toolcrib import Call, Outcome, Tool
 from toolcrib.projection import (
     Declared,
     Dialect,
@@ -24,7 +23,6 @@ from toolcrib.projection import (
     render,
     wire_call,
 )
-from toolcrib.tool import Tool
 
 
 __all__ = ["GEMINI", "GEMINI_OPENAPI"]

@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 
-from toolcrib.call import Call
-from toolcrib.outcome import Outcome
+from toolcrib import Call, Outcome
 from toolcrib.projection import Dialect, ParsedReply, chat_results, chat_tool, dialect
 
 from .facts import PLAIN, hashed_id

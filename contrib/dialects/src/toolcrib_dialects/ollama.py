@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolcrib.call import Call
-from toolcrib.outcome import Image, Outcome
+from toolcrib import Call, Image, Outcome
 from toolcrib.projection import (
     Declared,
     Dialect,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolcrib.hookspecs import hookimpl
+from toolcrib import Tool, hookimpl
 from toolcrib.projection import Dialect
-from toolcrib.tool import Tool
 
 from .bedrock import BEDROCK
 from .cohere import COHERE
