@@ -256,14 +256,16 @@ def test_short_values_are_not_scrubbed():
     assert scrubber.text("12345") == "12345"
 
 
-@given(
-    st.text(min_size=6), st.text(), st.text(), st.recursive(st.none() | st.booleans(), st.lists)
-)
+nested = st.recursive(st.none() | st.text(), st.lists)
+
+
+@given(st.text("abc", min_size=6), st.text("xyz"), st.text("xyz"), nested)
 def test_no_text_keeps_a_secret(secret, before, after, other):
-    """Wherever it stands, in whatever structure."""
+    """Wherever it stands, in whatever structure; the rest stays as it is."""
     scrubber = Scrubber()
     scrubber.add("n", secret)
 
     value = scrubber.value({"k": [before + secret + after, other]})
 
-    assert secret not in value["k"][0].replace("[secret n]", "\0" * len(secret) + "\1")
+    assert value["k"][0] == f"{before}[secret n]{after}"
+    assert secret not in repr(value)
