@@ -78,6 +78,7 @@ def peers(session: nox.Session) -> None:
 def demo(session: nox.Session) -> None:
     """Run the main job on a shipped transcript, in a throw-away folder."""
     install(session, members=["core", "contrib/files"])
+    session.install(*CONSTRAINTS, "-e", "tests/demo/pack")
     session.run("python", "tests/demo/run.py", *session.posargs)
 
 

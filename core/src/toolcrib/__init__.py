@@ -1,1 +1,143 @@
-"""Give tools to LLM agents safely."""
+"""Give tools to LLM agents: packs from pip, permissions per call, and nothing runs twice.
+
+Names are loaded when they are first used, so ``import toolcrib`` costs next to nothing.
+"""
+
+# This module imports nothing, typing included: it would cost more than all the rest.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import resources as resources
+    from .batch import Batch as Batch
+    from .call import AdmittedCall as AdmittedCall
+    from .call import AuthorizedCall as AuthorizedCall
+    from .call import Call as Call
+    from .catalog import Catalog as Catalog
+    from .constraints import AtLeast as AtLeast
+    from .constraints import AtMost as AtMost
+    from .constraints import Between as Between
+    from .constraints import Format as Format
+    from .constraints import Length as Length
+    from .constraints import Multiple as Multiple
+    from .constraints import Pattern as Pattern
+    from .constraints import Url as Url
+    from .context import Context as Context
+    from .context import PackHost as PackHost
+    from .errors import Busy as Busy
+    from .errors import DeclarationError as DeclarationError
+    from .errors import Failed as Failed
+    from .errors import Invalid as Invalid
+    from .errors import ManifestError as ManifestError
+    from .errors import NotFound as NotFound
+    from .errors import PolicyError as PolicyError
+    from .errors import RecordError as RecordError
+    from .errors import Refused as Refused
+    from .errors import RuleSyntaxError as RuleSyntaxError
+    from .errors import SchemaError as SchemaError
+    from .errors import StageError as StageError
+    from .errors import ToolcribError as ToolcribError
+    from .errors import ToolFailure as ToolFailure
+    from .errors import Transient as Transient
+    from .errors import Unavailable as Unavailable
+    from .errors import Uncertain as Uncertain
+    from .events import Event as Event
+    from .hookspecs import hookimpl as hookimpl
+    from .implementation import Companions as Companions
+    from .implementation import Implementation as Implementation
+    from .outcome import ArtifactLink as ArtifactLink
+    from .outcome import Audio as Audio
+    from .outcome import Directive as Directive
+    from .outcome import File as File
+    from .outcome import Image as Image
+    from .outcome import Json as Json
+    from .outcome import Link as Link
+    from .outcome import Outcome as Outcome
+    from .outcome import Receipt as Receipt
+    from .outcome import Refusal as Refusal
+    from .outcome import Result as Result
+    from .outcome import Text as Text
+    from .pack import Pack as Pack
+    from .permission.reviews import Review as Review
+    from .policy import Policy as Policy
+    from .projection.dialect import Dialect as Dialect
+    from .question import Allow as Allow
+    from .question import AllowRule as AllowRule
+    from .question import Decision as Decision
+    from .question import Deny as Deny
+    from .question import Grant as Grant
+    from .question import Question as Question
+    from .registry import Registry as Registry
+    from .session import Session as Session
+    from .signature import Resource as Resource
+    from .signature import Signature as Signature
+    from .sources import Source as Source
+    from .tool import Description as Description
+    from .tool import Example as Example
+    from .tool import Provenance as Provenance
+    from .tool import Requirements as Requirements
+    from .tool import Tool as Tool
+    from .toolbox import Toolbox as Toolbox
+    from .view import Calls as Calls
+    from .view import View as View
+    from .vocabulary import Access as Access
+    from .vocabulary import Audience as Audience
+    from .vocabulary import Effect as Effect
+    from .vocabulary import Kind as Kind
+    from .vocabulary import Mode as Mode
+    from .vocabulary import Scope as Scope
+    from .vocabulary import Status as Status
+
+_HOMES = {
+    "batch": ("Batch",),
+    "call": ("AdmittedCall", "AuthorizedCall", "Call"),
+    "catalog": ("Catalog",),
+    "constraints": (
+        *("AtLeast", "AtMost", "Between", "Format", "Length", "Multiple", "Pattern", "Url"),
+    ),
+    "context": ("Context", "PackHost"),
+    "errors": (
+        *("Busy", "DeclarationError", "Failed", "Invalid", "ManifestError", "NotFound"),
+        *("PolicyError", "RecordError", "Refused", "RuleSyntaxError", "SchemaError"),
+        *("StageError", "ToolFailure", "ToolcribError", "Transient", "Unavailable"),
+        "Uncertain",
+    ),
+    "events": ("Event",),
+    "hookspecs": ("hookimpl",),
+    "implementation": ("Companions", "Implementation"),
+    "outcome": (
+        *("ArtifactLink", "Audio", "Directive", "File", "Image", "Json", "Link"),
+        *("Outcome", "Receipt", "Refusal", "Result", "Text"),
+    ),
+    "pack": ("Pack",),
+    "permission.reviews": ("Review",),
+    "policy": ("Policy",),
+    "projection.dialect": ("Dialect",),
+    "question": ("Allow", "AllowRule", "Decision", "Deny", "Grant", "Question"),
+    "registry": ("Registry",),
+    "session": ("Session",),
+    "signature": ("Resource", "Signature"),
+    "sources": ("Source",),
+    "tool": ("Description", "Example", "Provenance", "Requirements", "Tool"),
+    "toolbox": ("Toolbox",),
+    "view": ("Calls", "View"),
+    "vocabulary": ("Access", "Audience", "Effect", "Kind", "Mode", "Scope", "Status"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME, "resources"])  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None and name != "resources":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module  # noqa: PLC0415 - see the module's text
+
+    module = import_module(f"{__name__}.{home or name}")
+    value = getattr(module, name) if home is not None else module
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
