@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 import pytest
 
-from toolcrib.errors import ToolFailure
-from toolcrib.signature import Resource, Signature
+from toolcrib import Resource, Signature, ToolFailure
+
 from toolcrib_files import pack
 from toolcrib_files.bound import _bound
 from toolcrib_files.definition import Memory

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from toolcrib.errors import Invalid, NotFound, Refused
+from toolcrib import Invalid, NotFound, Refused
+
 from toolcrib_files.exact import Edit, apply
 
 
@@ -115,7 +116,9 @@ def test_overlapping_places_are_never_replaced(tree, files, more):
 
 def test_empty_search_text_is_invalid(tree, files):
     tree.write("f", "a\n")
-    failure = files.fails("files.empty_search", "edit", path="f", edits=[{"old": "", "new": "z"}])
+    failure = files.fails(
+        "files.empty_search", "edit", path="f", edits=[{"old": "", "new": "z"}]
+    )
     assert isinstance(failure, Invalid)
 
 
@@ -127,7 +130,9 @@ def test_search_equal_to_replacement_is_invalid(tree, files):
 
 def test_edits_see_the_original_and_not_each_other(tree, files):
     path = tree.write("f", "one two\n")
-    files.run("edit", path="f", edits=[{"old": "one", "new": "two"}, {"old": "two", "new": "3"}])
+    files.run(
+        "edit", path="f", edits=[{"old": "one", "new": "two"}, {"old": "two", "new": "3"}]
+    )
     assert path.read_text() == "two 3\n"
 
 
@@ -287,5 +292,7 @@ def test_edit_that_keeps_a_notebook_sound_touches_nothing_else(tree, files):
 
 
 def test_file_that_is_not_there_is_told_apart(files):
-    failure = files.fails("files.not_found", "edit", path="no", edits=[{"old": "a", "new": "b"}])
+    failure = files.fails(
+        "files.not_found", "edit", path="no", edits=[{"old": "a", "new": "b"}]
+    )
     assert isinstance(failure, NotFound)

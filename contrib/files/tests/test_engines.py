@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolcrib_files import ripgrep
-from toolcrib_files.faults import Fault
 from toolcrib_files.content_search import Query, grep
+from toolcrib_files.faults import Fault
 from toolcrib_files.patterns import compile_pattern
 from toolcrib_files.places import locate
 
@@ -23,9 +23,37 @@ needs_ripgrep = pytest.mark.skipif(
 )
 
 ATOMS = st.sampled_from(
-    ["a", "b", "B", "é", "ß", " ", ".", r"\d", r"\w", r"\s", r"\W", r"\S", r"\D", r"\b", "^", "$"]
-    + ["[ab]", "[^a]", "[a-c]", "[^\\s]", "[[:alpha:]]", r"\.", "{", "0", "_", r"\t", "[]x]"]
-    + ["\\x41", "\\u00e9", "[^\\W_]", "K", "ſ"]
+    [
+        *[
+            r"a",
+            r"b",
+            r"B",
+            r"é",
+            r"ß",
+            r".",
+            r"\d",
+            r"\w",
+            r"\s",
+            r"\W",
+            r"\S",
+            r"\D",
+            r"\b",
+            r"^",
+            r"$",
+            r"[ab]",
+            r"[^a]",
+            r"[a-c]",
+            r"[^\s]",
+            r"\.",
+            r"{",
+            r"0",
+            r"_",
+            r"\t",
+            r"[]x]",
+        ],
+        *[r"[[:alpha:]]", r"\x41", r"\u00e9", r"[^\W_]", r"K", r"ſ"],
+        " ",
+    ]
 )
 REPEATS = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{0,1}", "{1,}", "*?", "+?"])
 
@@ -50,15 +78,19 @@ def patterns(draw, depth=2):
 
 
 PIECES = st.sampled_from(
-    [b"a", b"b", b"A", b"B", b" ", b"0", b"_", b".", b"{", b"\t", b"\xc3\xa9", b"\xc3\x9f"]
-    + [b"\n", b"\r\n", b"\r", b"\xff", b"\xe9", b"x", b"K", b"\xe2\x84\xaa", b"\xc5\xbf", b"]"]
-    + [b"\x0b", b"\x0c", b"\xc2\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80"]
+    [
+        *(bytes([byte]) for byte in b"abAB 0_.{\txK]\n\r\xff\xe9\x0b\x0c"),
+        *(b"\r\n", b"\xc3\xa9", b"\xc3\x9f", b"\xe2\x84\xaa", b"\xc5\xbf"),
+        *(b"\xc2\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80"),
+    ]
 )
 CONTENTS = st.lists(PIECES, max_size=40).map(b"".join)
 
 
 def _found(root, pattern, program, **more):
-    answer = grep(locate(root, "."), Query(pattern=pattern, limit=1000, **more), program=program)
+    answer = grep(
+        locate(root, "."), Query(pattern=pattern, limit=1000, **more), program=program
+    )
     return answer.engine, [
         (file.path, [(line.line, line.text) for line in file.lines], file.count)
         for file in answer.files
@@ -90,7 +122,13 @@ def test_both_engines_find_the_same_lines(pattern, contents, ignore_case):
 
 @needs_ripgrep
 @settings(max_examples=40, deadline=None)
-@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0"), min_size=1, max_size=20))
+@given(
+    text=st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0"),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_literal_text_is_found_by_both_engines_whatever_it_is(text):
     with tempfile.TemporaryDirectory() as folder:
         root = os.path.realpath(folder)

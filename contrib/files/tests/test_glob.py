@@ -66,7 +66,14 @@ def test_pattern_that_cannot_be_read_is_invalid(tree, files, pattern):
 def test_order_is_by_name_part_by_part_and_always_the_same(tree, files):
     for name in ("b", "a/z", "a.txt", "a/b/c", "B", "a-b/x"):
         tree.write(name)
-    assert paths(files.run("glob", pattern="**")) == ["B", "a/b/c", "a/z", "a-b/x", "a.txt", "b"]
+    assert paths(files.run("glob", pattern="**")) == [
+        "B",
+        "a/b/c",
+        "a/z",
+        "a-b/x",
+        "a.txt",
+        "b",
+    ]
 
 
 def test_newest_first_is_newest_of_all(tree, files):

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from toolcrib.errors import Failed, Invalid
+from toolcrib import Failed, Invalid
+
 from toolcrib_files import content_search as greps
 from toolcrib_files import ripgrep, searches, searching
 from toolcrib_files.content_search import Query
@@ -290,7 +291,9 @@ def test_line_end_without_multiline_is_refused_with_the_switch(tree, files):
     assert "multiline=true" in failure.text
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "a)", "*a", "a**", r"\q", "[[:no:]]", "(?x)a", "[z-a]"])
+@pytest.mark.parametrize(
+    "pattern", ["(", "[a", "a)", "*a", "a**", r"\q", "[[:no:]]", "(?x)a", "[z-a]"]
+)
 def test_pattern_that_cannot_be_read_is_invalid(tree, files, pattern):
     failure = files.fails("files.bad_pattern", "grep", pattern=pattern)
     assert isinstance(failure, Invalid)

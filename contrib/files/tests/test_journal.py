@@ -144,7 +144,9 @@ def test_death_at_every_step_of_one_file_leaves_old_or_new(tree):
     died = True
     while died:
         path = tree.write("f", "old\n")
-        change = Change(place=locate(str(tree.ws), "f"), before=b"old\n", after=b"new\n", mode=0o644)
+        change = Change(
+            place=locate(str(tree.ws), "f"), before=b"old\n", after=b"new\n", mode=0o644
+        )
         died = _dies_at(step, lambda c=change: Journal(tree.state / "j").apply([c]))
         assert path.read_bytes() in (b"old\n", b"new\n")
         step += 1
@@ -221,7 +223,9 @@ def test_broken_overwrite_in_place_is_told_from_a_foreign_change(tree, journal, 
 
     real = replacing._write
     monkeypatch.setattr(replacing, "_write", torn)
-    monkeypatch.setattr(journals, "_put_back", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        journals, "_put_back", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
         journal.apply([change])
     assert path.read_bytes() == new[:33] + old[33:]

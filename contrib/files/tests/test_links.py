@@ -4,9 +4,10 @@ import os
 
 import pytest
 
-from toolcrib.errors import Failed, Refused
-from toolcrib_files.reading import load
+from toolcrib import Failed, Refused
+
 from toolcrib_files.places import locate
+from toolcrib_files.reading import load
 
 
 def test_link_stays_and_its_target_gets_the_content(tree, files):
@@ -117,7 +118,9 @@ SWAPPED = [
 
 @pytest.mark.parametrize(("tool", "arguments"), SWAPPED, ids=[t for t, _ in SWAPPED])
 @pytest.mark.parametrize("where", ["outside", "inside"])
-def test_folder_swapped_for_a_link_after_judging_is_refused(tree, files, tool, arguments, where):
+def test_folder_swapped_for_a_link_after_judging_is_refused(
+    tree, files, tool, arguments, where
+):
     tree.write("d/f", "one\n")
     tree.write("elsewhere/f", "one\n")
 
@@ -161,7 +164,9 @@ def as_nobody(tree):
     os.seteuid(0)
 
 
-def test_writable_file_in_a_read_only_folder_is_overwritten_in_place(tree, files, as_nobody, said):
+def test_writable_file_in_a_read_only_folder_is_overwritten_in_place(
+    tree, files, as_nobody, said
+):
     os.seteuid(0) if os.getuid() == 0 else None
     path = tree.write("d/f", "old line\nkeep\n")
     path.chmod(0o666)

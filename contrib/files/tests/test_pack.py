@@ -1,17 +1,23 @@
 """The pack as the core sees it: signatures, previews, rules, schemas, failures."""
 
 import ast
+import re
 
 from pathlib import Path
 
 import attrs
 import pytest
 
+from toolcrib import (
+    Access,
+    Effect,
+    Kind,
+    Result,
+    Signature,
+)
+
 import toolcrib_files
 
-from toolcrib.outcome import Result
-from toolcrib.signature import Signature
-from toolcrib.vocabulary import Access, Effect, Idempotence, Kind
 from toolcrib_files import outputs, pack
 from toolcrib_files.definition import _failure
 from toolcrib_files.faults import _MEANINGS, Fault, from_os
@@ -27,7 +33,7 @@ def test_pack_has_its_seven_tools():
 
 
 def test_only_reading_tools_may_be_replayed():
-    idempotent = {name for name, t in TOOLS.items() if t.idempotent is Idempotence.YES}
+    idempotent = {name for name, t in TOOLS.items() if t.idempotent == "yes"}
     assert idempotent == READING
 
 
@@ -69,7 +75,11 @@ def test_signature_names_every_path_and_how_it_is_touched(tree, files, name):
 
 
 def test_searching_names_the_workspace_when_no_path_is_given(tree, files):
-    for name, arguments in (("grep", {"pattern": "x"}), ("glob", {"pattern": "x"}), ("list", {})):
+    for name, arguments in (
+        ("grep", {"pattern": "x"}),
+        ("glob", {"pattern": "x"}),
+        ("list", {}),
+    ):
         assert [r.value for r in files.signature(name, **arguments).resources] == [str(tree.ws)]
 
 
@@ -104,7 +114,9 @@ def test_always_offers_the_folder(files, name):
     assert rule == RULES[name]
 
 
-@pytest.mark.parametrize("path", ["../x/f", "a*b/f", "a,b/f", 'a"b/f', "(x)/f", "!a/f", "a\nb/f"])
+@pytest.mark.parametrize(
+    "path", ["../x/f", "a*b/f", "a,b/f", 'a"b/f', "(x)/f", "!a/f", "a\nb/f"]
+)
 def test_always_offers_the_exact_call_where_a_rule_could_mean_more(files, path):
     assert files.tools["read"].companions.generalize(path=path) is None
 
@@ -226,7 +238,16 @@ def test_every_kind_of_fault_ends_a_call_in_its_way(kind):
 
 
 ENGINE = Path(toolcrib_files.__file__).parent
-PACK = {"__init__", "bound", "changes", "definition", "generalizing", "outputs", "reads", "searches"}
+PACK = {
+    "__init__",
+    "bound",
+    "changes",
+    "definition",
+    "generalizing",
+    "outputs",
+    "reads",
+    "searches",
+}
 
 
 @pytest.mark.parametrize("path", sorted(ENGINE.glob("*.py")), ids=lambda p: p.stem)
@@ -246,3 +267,21 @@ def test_search_child_imports_nothing_but_the_standard_library():
     source = (ENGINE / "searching.py").read_text()
     assert "from ." not in source
     assert "import attrs" not in source
+
+
+def test_manifest_is_the_one_that_the_code_declares():
+    manifest = pytest.importorskip("toolcrib.manifest")
+    stored = (ENGINE / manifest.FILE_NAME).read_bytes()
+    assert stored == manifest.write(pack), "write it anew with: toolcrib manifest"
+
+
+def test_every_code_is_explained_in_the_readme():
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    used = set()
+    for path in ENGINE.glob("*.py"):
+        used |= set(re.findall(r'"(files\.[a-z_]+)"', path.read_text()))
+    codes = used - {f"files.{name}" for name in TOOLS}
+    assert len(codes) > 30
+    assert sorted(code for code in codes if f"`{code}`" not in readme) == []
+    explained = set(re.findall(r"`(files\.[a-z_]+)`", readme.split("## Codes")[1]))
+    assert explained <= codes

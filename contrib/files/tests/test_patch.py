@@ -5,7 +5,8 @@ import stat
 
 import pytest
 
-from toolcrib.errors import Invalid, NotFound, Refused
+from toolcrib import Invalid, NotFound, Refused
+
 from toolcrib_files.faults import Fault
 from toolcrib_files.hunks import apply
 from toolcrib_files.patch_grammar import parse
@@ -112,7 +113,9 @@ def test_locator_says_which_place_is_meant(tree, files):
 
 
 def test_locators_narrow_one_after_the_other(tree, files):
-    path = tree.write("f", "class A:\n def f():\n  x\nclass B:\n def f():\n  x\n def g():\n  x\n")
+    path = tree.write(
+        "f", "class A:\n def f():\n  x\nclass B:\n def f():\n  x\n def g():\n  x\n"
+    )
     text = patch("*** Update File: f", "@@ class B:", "@@  def f():", "-  x", "+  y")
     files.run("patch", patch=text)
     assert path.read_text().splitlines()[5] == "  y"
@@ -183,7 +186,9 @@ def test_what_is_no_patch_is_refused_with_the_line(text):
 
 @pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "a//b", "a\\b", "a/"])
 def test_paths_are_relative_and_plain(tree, files, path):
-    failure = files.fails("files.path_invalid", "patch", patch=patch(f"*** Add File: {path}", "+x"))
+    failure = files.fails(
+        "files.path_invalid", "patch", patch=patch(f"*** Add File: {path}", "+x")
+    )
     assert isinstance(failure, Invalid)
     assert tree.names() == []
 

@@ -5,8 +5,13 @@ import os
 
 import pytest
 
-from toolcrib.errors import Invalid, NotFound, Refused
-from toolcrib.outcome import File, Image
+from toolcrib import (
+    File,
+    Image,
+    Invalid,
+    NotFound,
+    Refused,
+)
 
 
 def test_lines_come_with_their_numbers(tree, files, said):

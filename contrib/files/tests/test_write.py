@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from toolcrib.errors import Busy, Invalid, Refused
+from toolcrib import Busy, Invalid, Refused
+
 from toolcrib_files import replacing
 from toolcrib_files.faults import Fault
 from toolcrib_files.places import locate

@@ -11,10 +11,7 @@ from typing import Any
 
 import attrs
 
-from toolcrib.context import PackHost
-from toolcrib.hookspecs import hookimpl
-from toolcrib.implementation import Implementation
-from toolcrib.pack import Pack
+from toolcrib import Implementation, Pack, PackHost, hookimpl
 
 from .changing import Plan, plan_edit, plan_write
 from .definition import told

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from toolcrib import resources
-from toolcrib.constraints import Length
-from toolcrib.context import Context
-from toolcrib.outcome import Result, Text
-from toolcrib.signature import Signature
-from toolcrib.vocabulary import Access
+from toolcrib import (
+    Access,
+    Context,
+    Length,
+    Result,
+    Signature,
+    Text,
+    resources,
+)
 
 from .changing import Plan, PlannedChange, plan_edit, plan_write
 from .definition import Desk, desk, pack, told

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import attrs
 
-from toolcrib.context import Context
-from toolcrib.errors import (
+from toolcrib import (
+    Access,
     Busy,
+    Context,
     Failed,
     Invalid,
     NotFound,
+    Pack,
     Refused,
     ToolFailure,
     Unavailable,
 )
-from toolcrib.pack import Pack
-from toolcrib.vocabulary import Access
 
 from .faults import Fault, Kind
 from .journal import Journal
@@ -107,7 +107,8 @@ def _judged(ctx: Context, access: Access) -> frozenset[str] | None:
         return None
     allowed = (access,) if access is Access.WRITE else tuple(Access)
     paths = [r for r in signature.resources if r.type == "path" and r.access in allowed]
-    return frozenset(r.value for r in paths) or None
+    # An empty value is *any* path: nobody has judged this one, so the workspace bounds it.
+    return frozenset(r.value for r in paths if r.value) or None
 
 
 def desk(ctx: Context) -> Desk:

@@ -46,7 +46,10 @@ def compile_glob(
     try:
         return re.compile(_Translator(pattern).translate(), re.DOTALL)
     except (ValueError, re.error) as error:
-        text = f"The glob pattern {pattern[:80]!r} cannot be read: {error}. An example is src/**/*.py."
+        text = (
+            f"The glob pattern {pattern[:80]!r} cannot be read: {error}. An example is"
+            " src/**/*.py."
+        )
         raise Fault(text, kind="invalid", code="files.bad_glob", pointer=pointer) from None
 
 

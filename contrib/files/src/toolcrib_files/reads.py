@@ -5,12 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from toolcrib import resources
-from toolcrib.constraints import AtLeast, Between
-from toolcrib.context import Context
-from toolcrib.outcome import File, Image, Result, Text
-from toolcrib.signature import Signature
-from toolcrib.vocabulary import Access
+from toolcrib import (
+    Access,
+    AtLeast,
+    Between,
+    Context,
+    File,
+    Image,
+    Result,
+    Signature,
+    Text,
+    resources,
+)
 
 from .definition import desk, pack, told
 from .generalizing import rule_for

@@ -5,18 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from toolcrib import resources
-from toolcrib.constraints import Between, Length
-from toolcrib.context import Context
-from toolcrib.outcome import Result, Text
-from toolcrib.signature import Signature
-from toolcrib.vocabulary import Access
+from toolcrib import (
+    Access,
+    Between,
+    Context,
+    Length,
+    Result,
+    Signature,
+    Text,
+    resources,
+)
 
 from . import globs, ripgrep
-from .definition import desk, pack, told
-from .generalizing import rule_for
 from .content_search import Answer, FileHits, Query
 from .content_search import grep as search
+from .definition import desk, pack, told
+from .generalizing import rule_for
 from .outputs import FoundEntry, FoundFiles, GrepFile, GrepLine, GrepResult, plain
 from .places import Place, printable
 from .walking import Include
