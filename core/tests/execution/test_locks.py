@@ -150,6 +150,25 @@ def test_earlier_waiters_go_first(go):
     go(main)
 
 
+def test_an_earlier_waiter_is_not_overtaken_when_others_leave(go):
+    """A waiter that needs two resources is not starved by one that needs one of them."""
+
+    async def main():
+        locks = Locks()
+        a, other = claims(writes=[file("/a")]), claims(writes=[file("/c")])
+        assert locks.take(a)
+        assert locks.take(other)
+        both = locks.ask(claims(writes=[file("/a"), file("/b")]))
+        one = locks.ask(claims(writes=[file("/b")]))
+        locks.give(other)
+        assert not one.future.done()
+        locks.give(a)
+        assert both.future.done()
+        assert not one.future.done()
+
+    go(main)
+
+
 def test_a_withdrawn_waiter_blocks_nobody(go):
     """When a waiting writer gives up, the readers behind it go on."""
 

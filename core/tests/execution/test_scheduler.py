@@ -143,6 +143,22 @@ def test_a_turn_given_in_the_moment_of_cancellation_is_given_back(go, limits, cl
     go(main)
 
 
+def test_claims_are_given_back_when_the_wait_for_a_permit_ends(go, limits):
+    """Who gives up after it got its locks leaves none behind."""
+
+    async def main():
+        waiters = Waiters(Scheduler(limits(total=1)))
+        await waiters.ask("running")
+        b = await waiters.ask("b", claims=(path("f"),))
+        b.cancel()
+        await turns()
+        await waiters.leave("running")
+        await waiters.ask("c", claims=(path("f"),))
+        return waiters.got
+
+    assert go(main) == ["running", "c"]
+
+
 def test_the_queue_of_a_session_is_bounded(go, limits):
     """More than may wait are refused at once; other sessions still have room."""
 
