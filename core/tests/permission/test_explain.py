@@ -257,7 +257,8 @@ def test_a_reviewer_appends_redacts_and_marks(make):
 @pytest.mark.parametrize(
     "answer",
     [None, True, "text", {}, {"content": []}, {"append": "text"}, {"redact": [1]},
-     {"append": [], "status": "ok"}, {"failed": 1}, Outcome(call_id="x", tool_id="x", status="ok")],
+     {"append": [], "status": "ok"}, {"failed": 1},
+     Outcome(call_id="x", tool_id="x", status="ok")],
 )  # fmt: skip
 def test_what_is_no_review_changes_nothing(answer):
     """A reviewer cannot rewrite an outcome."""

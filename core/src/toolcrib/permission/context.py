@@ -78,8 +78,12 @@ def _containment(value: Iterable[str | PurePath] | None) -> tuple[str, ...] | No
     return None if value is None else tuple(map(_folder, value))
 
 
+def _labels(value: Iterable[Label | str]) -> frozenset[Label]:
+    return frozenset(map(Label, value))
+
+
 def _combinations(value: Iterable[Iterable[Label | str]]) -> tuple[frozenset[Label], ...]:
-    return tuple(frozenset(Label(label) for label in labels) for labels in value)
+    return tuple(map(_labels, value))
 
 
 @attrs.frozen(kw_only=True)
@@ -98,6 +102,7 @@ class AuthorityContext:
         forbid_labels: Combinations that may not meet in one session.
         clock: Returns seconds since the epoch; a clock with ``time()`` will do.
         policy_file: The file that a user would edit, named by refusals.
+        parent: What the caller of a sub-agent is judged by: a call must pass both.
     """
 
     folder: str = attrs.field(alias="workspace", converter=_folder)
@@ -113,14 +118,16 @@ class AuthorityContext:
     principal: str = ""
     conversation: str = ""
     agent: str | None = None
-    labels_seen: frozenset[Label] = attrs.field(default=frozenset(), converter=frozenset)
+    labels_seen: frozenset[Label] = attrs.field(default=frozenset(), converter=_labels)
     forbid_labels: tuple[frozenset[Label], ...] = attrs.field(
         default=(), converter=_combinations
     )
     clock: Any = None
     policy_file: str | PurePath | None = None
+    parent: AuthorityContext | None = None
     facts: Facts = attrs.field(init=False, repr=False)
     by_mode: str = attrs.field(init=False, repr=False)
+    _folders: dict[str, str] = attrs.field(init=False, repr=False, eq=False, factory=dict)
 
     @facts.default
     def _facts(self) -> Facts:
@@ -129,6 +136,23 @@ class AuthorityContext:
     @by_mode.default
     def _by_mode(self) -> str:
         return f"mode {self.mode}"
+
+    def above(self) -> AuthorityContext | None:
+        """Return the parent's rules, mode and limits with this context's own grants.
+
+        What people granted to the parent is not the child's; what they grant to the
+        child answers the parent's rules as well.
+        """
+        if self.parent is None:
+            return None
+        return attrs.evolve(
+            self.parent,
+            grants=self.grants,
+            principal=self.principal,
+            conversation=self.conversation,
+            clock=self.clock,
+            labels_seen=self.labels_seen | self.parent.labels_seen,
+        )
 
     def now(self) -> float | None:
         """Return the time, or None without a clock: then what expires has expired."""
@@ -141,8 +165,12 @@ class AuthorityContext:
         """Tell whether a path lies in a pack's own state folder."""
         if self.pack_state is None or not path:
             return False
-        folder = self.pack_state(pack)
-        return folder is not None and _paths.is_inside(path, _paths.text_of(folder))
+        folder = self._folders.get(pack)
+        if folder is None:
+            found = self.pack_state(pack)
+            folder = "" if found is None else _paths.resolve(_paths.text_of(found))[0]
+            self._folders[pack] = folder
+        return folder != "" and _paths.is_inside(path, folder)
 
     def contains(self, path: str) -> bool:
         """Tell whether a path lies in the folders that the session is kept in."""

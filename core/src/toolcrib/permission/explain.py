@@ -191,13 +191,14 @@ def _fate(part: Part, judgement: Judgement, refusal: Refusal | None) -> tuple[st
             return "refuse", refusal.code
         return "refuse", "another part"
     for bound, asked in judgement.asks:
-        if asked is part and not judgement.decided_by:
+        if str(asked) == str(part) and not judgement.decided_by:
             return "ask", bound.rule.name
     for text, doubted in judgement.doubts:
-        if doubted is part and not judgement.decided_by:
+        if str(doubted) == str(part) and not judgement.decided_by:
             return "ask", f"'{text}', which may concern it"
+    waiting = {str(left) for left in judgement.open}
     for covered, by in judgement.covered:
-        if covered is part or (covered.effect is None and covered.type is None):
+        if str(covered) == str(part) and str(part) not in waiting:
             return "run", by
     return "ask", "nothing that lets it run"
 

@@ -103,7 +103,41 @@ def judge(
     context: AuthorityContext,
     answer: Decision | Grant | None = None,
 ) -> Judgement:
-    """Judge one call; see the module's text for the order."""
+    """Judge one call, and what it must pass above a sub-agent; the stricter one counts."""
+    judgement = _judge(admitted, signature, context, answer)
+    above = context.above() if context.parent is not None else None
+    if above is None or judgement.refusal is not None:
+        return judgement
+    # Paths start in the child's workspace, also where the parent works in another one.
+    parts = judgement.parts
+    said = signature if parts is None or parts.vague else parts.signature
+    other = judge(admitted, said, above, answer)
+    if other.refusal is not None:
+        judgement.refusal = other.refusal
+        judgement.decided_by = ()
+        return judgement
+    judgement.asks += other.asks
+    judgement.doubts += other.doubts
+    if not other.decided_by:
+        judgement.decided_by, judgement.grant_id = (), None
+        known = {str(part) for part in judgement.open}
+        judgement.open = [*judgement.open, *(p for p in other.open if str(p) not in known)]
+    elif judgement.decided_by:
+        both = dict.fromkeys(
+            [*judgement.decided_by, *(f"above: {b}" for b in other.decided_by)]
+        )
+        judgement.decided_by = tuple(both)
+        judgement.grant_id = judgement.grant_id or other.grant_id
+    return judgement
+
+
+def _judge(
+    admitted: AdmittedCall,
+    signature: Signature | None,
+    context: AuthorityContext,
+    answer: Decision | Grant | None = None,
+) -> Judgement:
+    """Judge one call by one context; see the module's text for the order."""
     judgement = Judgement(admitted, context, answer)
     known = judgement.known
     arguments = admitted.arguments if known.places else None
