@@ -17,6 +17,8 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context as Variables
 from typing import Any, Literal
 
+from toolcrib.errors import StageError
+
 from .deadlines import Deadlines, Handle
 
 
@@ -120,8 +122,13 @@ class CancelToken:
 
         return forget
 
-    def attach(self, task: asyncio.Task[Any], deadlines: Deadlines, grace: float) -> None:
+    def attach(
+        self, task: asyncio.Task[Any] | None, deadlines: Deadlines, grace: float
+    ) -> None:
         """Tie the token to the task that runs the call; for *execute*."""
+        if task is None:
+            text = "execute runs inside an asyncio task"
+            raise StageError(text)
         self._task = task
         self._deadlines = deadlines
         self._grace = grace

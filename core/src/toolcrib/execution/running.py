@@ -204,18 +204,7 @@ class Run:
         if self.token.requested:
             # The tool's own word on what its cancellation meant.
             return self.outcome(of_exception(error, self.authorized, self.attempts))
-        planned = plan(
-            error,
-            attempt=self.attempts,
-            terms=self.terms.retry,
-            idempotent=self.authorized.tool.idempotent,
-            key=self.authorized.idempotency_key,
-            remaining=self._remaining(),
-            roll=(self.runtime.roll or _roll)(),
-        )
-        if isinstance(planned, Again) and self.terms.pack_retry is not None:
-            answer = await self._ask_pack(self.terms.pack_retry, error)
-            planned = tighten(planned, answer, self._remaining())
+        planned = await self._planned(error)
         if isinstance(planned, Again) and not self.token.requested:
             self.terms.tell(
                 "retrying",
@@ -232,6 +221,22 @@ class Run:
         if isinstance(planned, Stop) and is_transient(error):
             ending.details["not_retried"] = planned.reason
         return self.outcome(ending)
+
+    async def _planned(self, error: BaseException) -> Again | Stop:
+        """Ask the three yeses, then the pack, which may only tighten."""
+        planned = plan(
+            error,
+            attempt=self.attempts,
+            terms=self.terms.retry,
+            idempotent=self.authorized.tool.idempotent,
+            key=self.authorized.idempotency_key,
+            remaining=self._remaining(),
+            roll=(self.runtime.roll or _roll)(),
+        )
+        if isinstance(planned, Again) and self.terms.pack_retry is not None:
+            answer = await self._ask_pack(self.terms.pack_retry, error)
+            planned = tighten(planned, answer, self._remaining())
+        return planned
 
     def _final(self, error: BaseException) -> Outcome | None:
         """Return the outcome of an ending that nothing can follow."""

@@ -50,27 +50,21 @@ async def execute(
     Raises:
         StageError: the value does not come from *permission.authorize*.
     """
-    if not isinstance(authorized, AuthorizedCall):
-        text = f"execute accepts an AuthorizedCall only, not {type(authorized).__name__}"
-        raise StageError(text)
-    admitted = authorized.admitted
-    refusal = _stale(authorized, implementation) or _looping(authorized, terms)
+    refusal = _refused(authorized, implementation, terms)
+    tool = authorized.admitted.tool
     if refusal is not None:
-        return Outcome.from_refusal(refusal, call_id=admitted.call.id, tool_id=admitted.tool.id)
-    task = asyncio.current_task()
-    if task is None:  # pragma: no cover - a coroutine without a task
-        text = "execute runs inside an asyncio task"
-        raise StageError(text)
+        call_id = authorized.admitted.call.id
+        return Outcome.from_refusal(refusal, call_id=call_id, tool_id=tool.id)
     if token is None:
         token = CancelToken()
-    token.attach(task, runtime.deadlines, runtime.grace)
+    token.attach(asyncio.current_task(), runtime.deadlines, runtime.grace)
     run = Run(
         authorized, implementation, make_context, runtime=runtime, terms=terms, token=token
     )
     scheduler = runtime.scheduler
     try:
-        claims = claims_of(admitted.tool, authorized.signature)
-        turn = scheduler.enter(terms.session, admitted.tool.pack, claims)
+        claims = claims_of(tool, authorized.signature)
+        turn = scheduler.enter(terms.session, tool.pack, claims)
         if turn is None or token.requested:
             outcome = await _later(run, turn, claims)
         else:
@@ -86,6 +80,16 @@ async def execute(
     if terms.guard is not None:
         terms.guard.note(authorized.arguments_digest, outcome)
     return outcome
+
+
+def _refused(
+    authorized: AuthorizedCall, implementation: Implementation, terms: Terms
+) -> Refusal | None:
+    """Return why a call must not run, or None."""
+    if not isinstance(authorized, AuthorizedCall):
+        text = f"execute accepts an AuthorizedCall only, not {type(authorized).__name__}"
+        raise StageError(text)
+    return _stale(authorized, implementation) or _looping(authorized, terms)
 
 
 def _stale(authorized: AuthorizedCall, implementation: Implementation) -> Refusal | None:
