@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -11,6 +11,10 @@ from .vocabulary import Scope
 
 
 __all__ = ["Allow", "AllowRule", "Decision", "Deny", "Grant", "Question"]
+
+
+def _texts(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
 
 
 @attrs.frozen(kw_only=True)
@@ -48,7 +52,7 @@ class Question:
     rule_offered: str | None = None
     group: str = ""
     binding: str = ""
-    answers: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    answers: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     created: float = 0.0
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from toolcrib import permission, resources, rules
 from toolcrib.outcome import Json, Link, Outcome, Result, Text
-from toolcrib.permission.shadow import shadow
+from toolcrib.permission import shadow
 from toolcrib.question import Allow
 from toolcrib.signature import Signature
 from toolcrib.vocabulary import Effect, Status
@@ -191,7 +191,7 @@ def _uses(tool_id, *found):
 )
 def test_suggestions_narrow(present, uses, expected, judged, make):
     """They allow what was used, and lie within the rule that they replace."""
-    from toolcrib.permission.lint import is_within  # noqa: PLC0415
+    from toolcrib.permission.linter import is_within  # noqa: PLC0415
 
     rule = rules.parse(present)
     (found,) = permission.suggest([rule], uses, workspace="/ws")

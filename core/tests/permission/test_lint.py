@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolcrib import permission, rules
-from toolcrib.permission.lint import is_within
+from toolcrib.permission.linter import is_within
 
 
 @pytest.fixture(scope="module")

@@ -6,19 +6,25 @@ apart from resolving paths it looks at nothing but its arguments.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .context import AuthorityContext, Protected
 from .decisions import apply_decision, binding, covers_call, decide
-from .explain import Explanation, explain
 from .grants import GrantView
-from .importing import Imported, carry_over
-from .lint import Finding, lint
 from .parts import Part
-from .reviews import Review, reviewed
 from .ruleset import RuleSet
-from .shadow import Difference, shadow
 from .stage import Asked, authorize
-from .suggest import Suggestion, Use, offer, suggest
 from .typed import core_resources
+
+
+if TYPE_CHECKING:
+    from .explanation import Explanation, explain
+    from .importing import Imported, carry_over
+    from .linter import Finding, lint
+    from .reviews import Review, reviewed
+    from .suggestions import Suggestion, Use, offer, suggest
+    from .trial import Difference, shadow
 
 
 __all__ = [
@@ -49,3 +55,35 @@ __all__ = [
     "shadow",
     "suggest",
 ]
+
+# What most calls never need is loaded when it is first asked for.
+_LATER = {
+    "Difference": "trial",
+    "Explanation": "explanation",
+    "Finding": "linter",
+    "Imported": "importing",
+    "Review": "reviews",
+    "Suggestion": "suggestions",
+    "Use": "suggestions",
+    "carry_over": "importing",
+    "explain": "explanation",
+    "lint": "linter",
+    "offer": "suggestions",
+    "reviewed": "reviews",
+    "shadow": "trial",
+    "suggest": "suggestions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    module = import_module(f"{__name__}.{_LATER[name]}")
+    value = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

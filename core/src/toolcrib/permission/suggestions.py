@@ -14,7 +14,7 @@ from toolcrib.rules import Rule, Verdict
 
 from .decisions import covers_call
 from .grants import forced
-from .lint import is_within
+from .linter import is_within
 from .programs import runs_others
 
 

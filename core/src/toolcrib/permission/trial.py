@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from .explain import Explanation, explain
+from .explanation import Explanation, explain
 
 
 if TYPE_CHECKING:
