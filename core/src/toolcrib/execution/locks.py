@@ -154,7 +154,7 @@ def _count(counts: dict[str, list[int]], key: str, exclusive: bool, step: int) -
 class Waiter:
     """One call that waits for its claims."""
 
-    __slots__ = ("claims", "future", "gone", "number")
+    __slots__ = ("claims", "future", "granted", "left", "number")
 
     def __init__(
         self, claims: tuple[Claim, ...], number: int, future: asyncio.Future[None]
@@ -162,7 +162,77 @@ class Waiter:
         self.claims = claims
         self.number = number
         self.future = future
-        self.gone = False
+        self.granted = False
+        self.left = False
+
+
+Lane = deque[Waiter]
+
+
+class _Lanes:
+    """Waiters in line, those with the same claims one behind the other.
+
+    While the first of a lane cannot go, none behind it can, so only heads are looked
+    at; and an index by key finds the lanes that touch given claims.
+    """
+
+    __slots__ = ("_at", "_below", "_lanes")
+
+    def __init__(self) -> None:
+        self._lanes: dict[tuple[Claim, ...], Lane] = {}
+        # By key: lanes with a claim there (or below), and whether it is exclusive.
+        self._at: dict[str, dict[tuple[Claim, ...], bool]] = {}
+        self._below: dict[str, dict[tuple[Claim, ...], bool]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._lanes)
+
+    def add(self, waiter: Waiter) -> None:
+        """Put a waiter at the end of its lane."""
+        claims = waiter.claims
+        lane = self._lanes.get(claims)
+        if lane is not None:
+            lane.append(waiter)
+            return
+        self._lanes[claims] = deque((waiter,))
+        for key, exclusive, above in claims:
+            self._at.setdefault(key, {})[claims] = exclusive
+            for higher in above:
+                below = self._below.setdefault(higher, {})
+                below[claims] = exclusive or below.get(claims, False)
+
+    def head(self, claims: tuple[Claim, ...]) -> Waiter | None:
+        """Return the first of a lane, after dropping those that have left."""
+        lane = self._lanes.get(claims)
+        while lane and lane[0].left:
+            lane.popleft()
+        if lane:
+            return lane[0]
+        if lane is not None:
+            self._remove(claims)
+        return None
+
+    def pop(self, claims: tuple[Claim, ...]) -> None:
+        """Take the first of a lane out."""
+        self._lanes[claims].popleft()
+
+    def touching(self, claims: tuple[Claim, ...]) -> dict[tuple[Claim, ...], bool]:
+        """Return the lanes that touch claims, and whether they conflict with them."""
+        found: dict[tuple[Claim, ...], bool] = {}
+        for key, exclusive, above in claims:
+            for index in (self._at.get(key), self._below.get(key), *map(self._at.get, above)):
+                for lane, theirs in (index or {}).items():
+                    found[lane] = exclusive or theirs or found.get(lane, False)
+        return found
+
+    def _remove(self, claims: tuple[Claim, ...]) -> None:
+        del self._lanes[claims]
+        for key, _, above in claims:
+            for index, place in ((self._at, key), *((self._below, higher) for higher in above)):
+                lanes = index.get(place, {})
+                lanes.pop(claims, None)
+                if not lanes:
+                    index.pop(place, None)
 
 
 class Locks:
@@ -171,15 +241,14 @@ class Locks:
     def __init__(self) -> None:
         self._held = _Table()
         self._waiting = _Table()
-        # Waiters with the same claims stand in one lane: while the first cannot go,
-        # none of the others can, so a release looks at the heads of lanes only.
-        self._lanes: dict[tuple[Claim, ...], deque[Waiter]] = {}
+        self._lanes = _Lanes()
         self._number = 0
+        self._count = 0
 
     @property
     def waiting(self) -> int:
         """How many calls wait."""
-        return sum(not w.gone for lane in self._lanes.values() for w in lane)
+        return self._count
 
     def take(self, claims: tuple[Claim, ...]) -> bool:
         """Take all claims if nothing that is held or was asked for earlier conflicts."""
@@ -194,28 +263,29 @@ class Locks:
     def ask(self, claims: tuple[Claim, ...]) -> Waiter:
         """Stand in line; the waiter's future is set once all its claims are held."""
         self._number += 1
+        self._count += 1
         future = asyncio.get_running_loop().create_future()
         waiter = Waiter(claims, self._number, future)
-        self._lanes.setdefault(claims, deque()).append(waiter)
+        self._lanes.add(waiter)
         self._waiting.add(claims)
         return waiter
 
     def withdraw(self, waiter: Waiter) -> None:
         """Leave the line, or give the claims back if they were just given."""
-        if waiter.gone:
-            return
-        if waiter.future.done() and not waiter.future.cancelled():
+        if waiter.granted:
             self.give(waiter.claims)
             return
-        waiter.gone = True
-        self._waiting.add(waiter.claims, -1)
-        self._advance()
+        if not waiter.left:
+            waiter.left = True
+            self._count -= 1
+            self._waiting.add(waiter.claims, -1)
+        self._advance(waiter.claims)
 
     def give(self, claims: tuple[Claim, ...]) -> None:
         """Give claims back, and let those go who waited for them."""
         self._held.add(claims, -1)
         if self._lanes:
-            self._advance()
+            self._advance(claims)
 
     def blocked_by(self, claims: tuple[Claim, ...]) -> str:
         """Return, in words, the first claim that has to be waited for."""
@@ -223,38 +293,40 @@ class Locks:
         kind, _, value = key.partition(":")
         return f"{kind} {value}" if value else f"any {kind}"
 
-    def _head(self, claims: tuple[Claim, ...]) -> Waiter | None:
-        lane = self._lanes[claims]
-        # A waiter that is cancelled from outside withdraws a moment later; until then
-        # it must not be given anything.
-        while lane and (lane[0].gone or lane[0].future.done()):
-            waiter = lane.popleft()
-            if not waiter.gone:
-                waiter.gone = True
-                self._waiting.add(claims, -1)
-        if not lane:
-            del self._lanes[claims]
-            return None
-        return lane[0]
-
-    def _advance(self) -> None:
-        heads = [head for claims in list(self._lanes) if (head := self._head(claims))]
-        queue = [(head.number, head) for head in heads]
-        heapq.heapify(queue)
-        ahead = _Table()
+    def _advance(self, freed: tuple[Claim, ...]) -> None:
+        """Grant what can be granted now; only who touches what was freed can be."""
+        queue: list[tuple[int, Waiter]] = []
+        for claims in self._lanes.touching(freed):
+            self._enqueue(queue, claims)
         while queue:
             _, waiter = heapq.heappop(queue)
-            claims = waiter.claims
-            if self._held.conflict(claims) is None and ahead.conflict(claims) is None:
+            if self._held.conflict(waiter.claims) is None and not self._overtakes(waiter):
                 self._grant(waiter)
-                head = self._head(claims)
-                if head is not None:
-                    heapq.heappush(queue, (head.number, head))
-            else:
-                ahead.add(claims)
+                self._enqueue(queue, waiter.claims)
+
+    def _enqueue(self, queue: list[tuple[int, Waiter]], claims: tuple[Claim, ...]) -> None:
+        head = self._lanes.head(claims)
+        if head is not None:
+            heapq.heappush(queue, (head.number, head))
+
+    def _overtakes(self, waiter: Waiter) -> bool:
+        """Whether somebody who asked earlier waits for what conflicts with it."""
+        for claims, conflicts in self._lanes.touching(waiter.claims).items():
+            if conflicts:
+                head = self._lanes.head(claims)
+                if head is not None and head.number < waiter.number:
+                    return True
+        return False
 
     def _grant(self, waiter: Waiter) -> None:
-        self._lanes[waiter.claims].popleft()
+        self._lanes.pop(waiter.claims)
+        self._count -= 1
         self._waiting.add(waiter.claims, -1)
+        if waiter.future.cancelled():
+            # It was cancelled a moment ago and has not withdrawn yet: it is out of
+            # line, and gets nothing.
+            waiter.left = True
+            return
         self._held.add(waiter.claims)
+        waiter.granted = True
         waiter.future.set_result(None)
