@@ -91,3 +91,31 @@ def test_what_gemini_sends_becomes_what_the_tool_declares(schema, sent, gives):
     projection = _shown(schema, "gemini-openapi")
     assert projection.inverse.encode(gives).keys() == sent.keys()
     assert projection.inverse(projection.inverse.encode(gives)) == gives
+
+
+def test_a_map_that_may_be_null_stays_null():
+    """A null that is only a mark is not taken for a list of pairs."""
+    sub = {
+        "anyOf": [
+            {"type": "object", "additionalProperties": {"type": "string"}},
+            {"type": "null"},
+        ]
+    }
+    schema = {"type": "object", "properties": {"m": sub}, "required": ["m"]}
+    projection = _shown(schema, "gemini-openapi")
+    assert projection.inverse({"m": None}) == {"m": None}
+    assert projection.inverse({"m": [{"key": "a", "value": "b"}]}) == {"m": {"a": "b"}}
+
+
+def test_branches_that_only_rename_need_not_be_told_apart():
+    """A renamed property carries a hash of its name, so it is nobody else's."""
+    sub = {
+        "anyOf": [
+            {"type": "object", "properties": {"b": {"type": "string"}}},
+            {"type": "object", "properties": {"$ref": {"type": "string"}}},
+        ]
+    }
+    schema = {"type": "object", "properties": {"a": sub}}
+    projection = _shown(schema, "gemini")
+    for value in ({"a": {"b": "x"}}, {"a": {"$ref": "x"}}, {"a": {}}):
+        assert projection.inverse(projection.inverse.encode(value)) == value

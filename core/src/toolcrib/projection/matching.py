@@ -66,6 +66,8 @@ def disjoint(one: Any, other: Any, root: Mapping[str, Any], depth: int = 0) -> b
         return False
     for left, right in ((one, other), (other, one)):
         branches = left.get("anyOf") or left.get("oneOf")
+        if left.get("nullable") is True and "null" in _types(right):
+            continue
         if branches and all(disjoint(each, right, root, depth + 1) for each in branches):
             return True
     shared = _types(one) & _types(other)
@@ -100,6 +102,8 @@ def fits(schema: Any, value: Any, root: Mapping[str, Any], depth: int = 0) -> bo
     if isinstance(schema, bool):
         return schema
     if not isinstance(schema, Mapping) or depth > 4 * _DEEP:
+        return True
+    if value is None and schema.get("nullable") is True:
         return True
     kind = json_type(value)
     if kind not in _types(schema):

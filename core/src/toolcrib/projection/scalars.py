@@ -16,7 +16,16 @@ from .reading import ATOMS, copied, json_type, same
 from .walk import Node, Walk
 
 
-__all__ = ["SCALARS", "carry", "listed_types", "scalar", "untyped", "values"]
+__all__ = [
+    "SCALARS",
+    "carry",
+    "finished",
+    "listed_types",
+    "or_null",
+    "scalar",
+    "untyped",
+    "values",
+]
 
 SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
@@ -307,10 +316,15 @@ def _split(walk: Walk, node: dict[str, Any], kinds: list[str], at: str) -> Node:
         if inner is not None:
             fold(about, [inner.strip("()")])
         finished(about, folded)
-        return {**wire, **about, "nullable": True}, steps[0]
+        return {**wire, **about, "nullable": True}, or_null(walk, [wire], steps, at)
     walk.unions += not walk.inlining
     finished(about, folded)
     union: dict[str, Any] = {**about, "anyOf": wires}
-    if nullable:
-        union["nullable"] = True
-    return union, walk.choice(wires, steps, at)
+    if not nullable:
+        return union, walk.choice(wires, steps, at)
+    return {**union, "nullable": True}, or_null(walk, wires, steps, at)
+
+
+def or_null(walk: Walk, wires: list[dict[str, Any]], steps: list[Step], at: str) -> Step:
+    """Return the step of branches beside a null that is only a mark."""
+    return walk.choice([*wires, {"type": "null"}], [*steps, None], at)

@@ -13,7 +13,7 @@ from .losses import Unfit, fold
 from .matching import disjoint
 from .merging import Clash, merge
 from .roots import alternatives, only_required
-from .scalars import carry, finished
+from .scalars import carry, finished, or_null
 from .walk import Node, Walk
 
 
@@ -139,26 +139,33 @@ def _joined(
     walk: Walk, about: dict[str, Any], wires: list[dict[str, Any]], steps: list[Step], at: str
 ) -> Node:
     """Put branches together, null apart where the form says it by a mark."""
-    if walk.profile.nullable:
+    apart = walk.profile.nullable and any(map(_is_null, wires))
+    if apart:
         rest = [(w, s) for w, s in zip(wires, steps, strict=True) if not _is_null(w)]
-        if len(rest) < len(wires):
-            wires, steps = [w for w, _ in rest], [s for _, s in rest]
-            about = {**about, "nullable": True}
+        wires, steps = [w for w, _ in rest], [s for _, s in rest]
+        about = {**about, "nullable": True}
     if not wires:
         return {"type": "string", **about}, None
     if len(wires) == 1:
-        wire = dict(wires[0])
-        if "$ref" in wire and about:
-            return {**about, "anyOf": [wire]}, steps[0]
-        inner = wire.pop("description", None)
-        if inner is not None and "description" in about:
-            about = {**about, "description": f"{about['description']} {inner}"}
-        elif inner is not None:
-            about = {"description": inner, **about}
-        return {**about, **wire}, steps[0]
+        step = or_null(walk, wires, steps, at) if apart else steps[0]
+        return _one(about, wires[0]), step
     walk.unions += not walk.inlining
     wires, steps = _flattened(wires, steps)
-    return {**about, "anyOf": wires}, walk.choice(wires, steps, at)
+    step = or_null(walk, wires, steps, at) if apart else walk.choice(wires, steps, at)
+    return {**about, "anyOf": wires}, step
+
+
+def _one(about: dict[str, Any], only: dict[str, Any]) -> dict[str, Any]:
+    """Say a union of one branch as that branch."""
+    wire = dict(only)
+    if "$ref" in wire and about:
+        return {**about, "anyOf": [wire]}
+    inner = wire.pop("description", None)
+    if inner is not None and "description" in about:
+        about = {**about, "description": f"{about['description']} {inner}"}
+    elif inner is not None:
+        about = {"description": inner, **about}
+    return {**about, **wire}
 
 
 def _is_null(wire: Mapping[str, Any]) -> bool:

@@ -127,6 +127,9 @@ class Walk:
         """Return the step of a union, to be checked when everything is known."""
         if all(step is None for step in steps):
             return None
+        renames = _renames(wires, steps)
+        if renames is not None:
+            return {"fields": renames}
         step = {"union": [[w, s] for w, s in zip(wires, steps, strict=True)]}
         self.choices.append((step, at))
         return step
@@ -314,6 +317,28 @@ def _check_apart(branches: list[list[Any]], wire: Mapping[str, Any], at: str) ->
             if undo != differently and not disjoint(one, other, wire):
                 text = "after rewriting, the branches cannot be told apart"
                 raise Unfit(at, "anyOf", text)
+
+
+def _renames(wires: list[dict[str, Any]], steps: list[Step]) -> dict[str, Any] | None:
+    """Return one table for all branches where they only rename, and never differently.
+
+    A sent name carries a hash of the declared one, so it is nobody else's.
+    """
+    merged: dict[str, Any] = {}
+    for step in steps:
+        if step is None:
+            continue
+        if step.keys() != {"fields"} or any(drops for _, drops, _ in step["fields"].values()):
+            return None
+        for sent, entry in step["fields"].items():
+            if merged.setdefault(sent, entry) != entry:
+                return None
+    for wire, step in zip(wires, steps, strict=True):
+        known = step["fields"] if step is not None else {}
+        for sent in wire.get("properties") or ():
+            if sent in merged and sent not in known:
+                return None
+    return merged
 
 
 def _identities(steps: Mapping[str, Step]) -> frozenset[str]:
