@@ -1,0 +1,40 @@
+"""Run every Python block of the pages, each page in a namespace and folder of its own."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import os
+
+from sybil import Sybil
+from sybil.parsers.markdown import CodeBlockParser
+
+
+def _setup(namespace):
+    namespace["__runner"] = asyncio.Runner()
+    namespace["__folder"] = os.getcwd()
+
+
+def _teardown(namespace):
+    namespace["__runner"].close()
+    os.chdir(namespace["__folder"])
+
+
+def _evaluate(example):
+    """Run a block; ``await`` may stand at its top, as in a notebook."""
+    source = "\n" * (example.line + example.parsed.line_offset) + example.parsed
+    code = compile(
+        source, str(example.path), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
+    )
+    value = eval(code, example.namespace)
+    if inspect.iscoroutine(value):
+        example.namespace["__runner"].run(value)
+
+
+pytest_collect_file = Sybil(
+    parsers=[CodeBlockParser(language="python", evaluator=_evaluate)],
+    patterns=["*.md"],
+    setup=_setup,
+    teardown=_teardown,
+).pytest()
