@@ -280,6 +280,29 @@ def test_a_sync_handler_passes_its_cancellation_on(python):
     assert done.duration < 10
 
 
+class Listened(Token):
+    """A cancellation that tells whoever listens."""
+
+    def __init__(self):
+        self.listeners = []
+
+    def listen(self, callback):
+        self.listeners.append(callback)
+        return lambda: self.listeners.remove(callback)
+
+
+def test_a_cancellation_that_can_be_listened_to_is_heard_at_once(python):
+    """Nothing is polled, and nobody listens any more afterwards."""
+    token = Listened()
+    done = run_sync(
+        python("print('ready', flush=True); import time; time.sleep(60)"),
+        cancellation=token,
+        on_output=lambda stream, data: token.listeners[0](),
+    )
+    assert done.ended == "cancelled"
+    assert token.listeners == []
+
+
 def test_cancelling_a_task_stops_its_program(python, gone):
     """The cancellation arrives when everything is stopped, not before."""
     code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"

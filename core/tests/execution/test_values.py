@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 
 import attrs
 import pytest
@@ -48,6 +49,40 @@ def test_values_become_content(bench, go, value, content, structured):
     assert outcome.ok
     assert outcome.result.content == content
     assert outcome.result.structured == structured
+
+
+class Called:
+    """A handler that is an object."""
+
+    async def __call__(self, ctx):
+        return "called"
+
+    async def method(self, ctx):
+        return "called"
+
+    def plain(self, ctx):
+        return "called"
+
+    def lazy(self, ctx):
+        return self(ctx)
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        Called(),
+        Called().method,
+        Called().plain,
+        Called().lazy,
+        functools.partial(Called().method),
+        functools.partial(Called().plain),
+        lambda ctx: Called()(ctx),
+    ],
+)
+def test_handlers_of_every_shape_run(bench, go, handler):
+    """Functions, methods, objects and partials, sync and async, and those that return either."""
+    outcome = go(lambda: bench.run(handler))
+    assert outcome.result.content == (Text("called"),)
 
 
 def test_picture_bytes_become_an_image(bench, go):

@@ -33,7 +33,8 @@ def run_sync(
 
     Args:
         argv: Program and arguments.
-        cancellation: ``ctx.cancellation``; looked at twenty times a second.
+        cancellation: ``ctx.cancellation``; heard at once where it can be listened to,
+            else looked at twenty times a second.
         **spec: The other fields of :class:`Spec`.
 
     Raises:
@@ -42,6 +43,13 @@ def run_sync(
     engine = Engine(Spec(argv=argv, **spec))
     if cancellation is None:
         return engine.run()
+    listen = getattr(cancellation, "listen", None)
+    if listen is not None:
+        forget = listen(engine.cancel)
+        try:
+            return engine.run()
+        finally:
+            forget()
     done = threading.Event()
 
     def look() -> None:
