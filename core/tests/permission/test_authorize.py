@@ -290,6 +290,8 @@ PATHS = {"type": "object", "properties": {
         ({"path": "a"}, "run"),
         ({"path": "../a"}, "ask"),
         ({"path": "~/a"}, "ask"),
+        ({"path": "~root/a"}, "ask"),
+        ({"path": "~nobody-of-this-name/a"}, "run"),
         ({"path": "a\0"}, "ask"),
         ({"path": ".env"}, "rule.denied"),
         ({"path": "x/../.ENV"}, "rule.denied"),
@@ -308,6 +310,22 @@ def test_the_core_looks_at_typed_parameters_itself(arguments, expected, judged, 
     call = Signature(reads=[resources.Path("/ws/harmless")])
     rules = ["deny *(path=**/.env)", "deny *(host=evil.com)"]
     assert judged(call, *rules, tool=tool, arguments=arguments) == expected
+
+
+def test_the_models_own_spelling_is_judged_as_well(judged, make, tmp_path):
+    """A pack that has resolved the link already hides nothing from a deny."""
+    (tmp_path / "secrets").symlink_to("data")
+    (tmp_path / "other").symlink_to("data")
+    tool = make.tool(effects=["fs_read"], input_schema=PATHS)
+    place = {"tool": tool, "workspace": str(tmp_path), "arguments": {"path": "secrets/a"}}
+    for said in [
+        resources.Path(tmp_path / "data" / "a"),
+        resources.Path(tmp_path / "other" / "a"),
+        resources.Path("secrets/a"),
+    ]:
+        call = Signature(reads=[said])
+        assert judged(call, **place) == "run"
+        assert judged(call, "deny *(path=**/secrets/**)", **place) == "rule.denied"
 
 
 def test_what_a_pack_says_of_a_parameter_counts(judged, make):

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from toolcrib import resources
-from toolcrib.resources._folding import fold
+from toolcrib.resources.folding import fold
 from toolcrib.rules import bind, narrow, parse, wide
 from toolcrib.signature import Signature
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
-from toolcrib.resources import _paths
-from toolcrib.resources._folding import fold
+from toolcrib.resources import paths
+from toolcrib.resources.folding import fold
 from toolcrib.vocabulary import Label, Mode
 
 from .bound import Facts
@@ -30,10 +30,10 @@ class Protected:
 
     __slots__ = ("paths",)
 
-    def __init__(self, paths: Iterable[str | PurePath] = ()) -> None:
+    def __init__(self, own: Iterable[str | PurePath] = ()) -> None:
         found: dict[str, None] = {}
-        for path in paths:
-            real, plain = _paths.resolve(_paths.absolute(_paths.text_of(path)))
+        for path in own:
+            real, plain = paths.resolve(paths.absolute(paths.text_of(path)))
             found[fold(real)] = None
             if plain:
                 found[fold(plain)] = None
@@ -42,7 +42,7 @@ class Protected:
     def holds(self, *spellings: str) -> bool:
         """Tell whether one of the spellings is protected or lies in what is."""
         return any(
-            _paths.is_inside(fold(spelling), path)
+            paths.is_inside(fold(spelling), path)
             for spelling in spellings
             if spelling
             for path in self.paths
@@ -51,7 +51,7 @@ class Protected:
     def lies_in(self, *spellings: str) -> bool:
         """Tell whether something protected lies below one of the spellings."""
         return any(
-            _paths.is_inside(path, fold(spelling))
+            paths.is_inside(path, fold(spelling))
             for spelling in spellings
             if spelling
             for path in self.paths
@@ -63,8 +63,8 @@ def _protected(value: Protected | Iterable[str | PurePath]) -> Protected:
 
 
 def _folder(value: str | PurePath) -> str:
-    text = _paths.text_of(value)
-    return text if _paths.is_absolute(text) else _paths.resolve(_paths.absolute(text))[0]
+    text = paths.text_of(value)
+    return text if paths.is_absolute(text) else paths.resolve(paths.absolute(text))[0]
 
 
 def _state(value: PackState | str | PurePath | None) -> PackState | None:
@@ -168,14 +168,14 @@ class AuthorityContext:
         folder = self._folders.get(pack)
         if folder is None:
             found = self.pack_state(pack)
-            folder = "" if found is None else _paths.resolve(_paths.text_of(found))[0]
+            folder = "" if found is None else paths.resolve(paths.text_of(found))[0]
             self._folders[pack] = folder
-        return folder != "" and _paths.is_inside(path, folder)
+        return folder != "" and paths.is_inside(path, folder)
 
     def contains(self, path: str) -> bool:
         """Tell whether a path lies in the folders that the session is kept in."""
-        return any(_paths.is_inside(path, folder) for folder in self.containment or ())
+        return any(paths.is_inside(path, folder) for folder in self.containment or ())
 
     def is_inside(self, path: str) -> bool:
         """Tell whether a canonical path lies in the workspace."""
-        return _paths.is_inside(path, self.folder)
+        return paths.is_inside(path, self.folder)

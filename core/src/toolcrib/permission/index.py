@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from toolcrib.resources import _commands
+from toolcrib.resources import commands
 from toolcrib.rules import Bound, Token
 
 from .bound import BoundRule, Facts, Strike
@@ -134,7 +134,7 @@ def _key(bound: Bound, tokens: tuple[Token, ...]) -> str:
             return f":{later[-1]}"
         return "/" + "/".join(map(str, tokens[:leading])) if leading else ""
     if bound.type == "command" and leading and bound.broad:
-        return _commands.program([str(tokens[0])])
+        return commands.program([str(tokens[0])])
     return str(tokens[0]) if leading else ""
 
 
@@ -154,5 +154,5 @@ def _keys_in(kind: str, part: Part) -> set[str]:
         return keys
     keys = {words[0] for words in lists if words}
     if kind == "command":
-        keys |= {_commands.program(words) for words in lists if words}
+        keys |= {commands.program(words) for words in lists if words}
     return keys

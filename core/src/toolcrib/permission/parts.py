@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from toolcrib import resources, rules
 from toolcrib.codes import refuse
 from toolcrib.outcome import Refusal
-from toolcrib.resources import _paths
+from toolcrib.resources import paths
 from toolcrib.signature import Resource, Signature
 from toolcrib.vocabulary import Access, Effect
 
-from .typed import Place, core_resources
+from .typed import Anchor, Place, core_resources
 
 
 if TYPE_CHECKING:
@@ -159,7 +159,8 @@ def parts_of(
     if not isinstance(signature, Signature) or not signature:
         signature = Signature.of(tool.effects, ())
         vague = bool(tool.effects)
-    stated, moved = _anchored(signature.resources, context)
+    anchor = Anchor(context.folder)
+    stated, moved = _anchored(signature.resources, anchor)
     effects = signature.effects
     if not effects <= tool.effects:
         excess = effects - tool.effects
@@ -173,8 +174,9 @@ def parts_of(
         found += [Part(effect, access=_ACCESS.get(effect)) for effect in sorted(anywhere)]
     if places and arguments is not None:
         known = {(r.type, r.value) for r in stated}
-        for resource in core_resources(tool, arguments, places, context.folder):
+        for resource in core_resources(tool, arguments, places, anchor):
             if (resource.type, resource.value) in known:
+                _note_spelling(found, resource)
                 continue
             part = _core_part(resource, tool, context)
             found.append(part)
@@ -187,21 +189,33 @@ def parts_of(
     return Parts(found, signature, vague=vague)
 
 
-def _anchored(
-    stated: tuple[Resource, ...], context: AuthorityContext
-) -> tuple[Sequence[Resource], bool]:
+def _note_spelling(parts: list[Part], resource: Resource) -> None:
+    """Let rules that deny see how the model spelled what the pack has resolved."""
+    if not resource.spelling:
+        return
+    same = [p for p in parts if (p.type, p.value) == (resource.type, resource.value)]
+    for part in same:
+        if not part.spelling:
+            part.spelling = resource.spelling
+        elif part.spelling != resource.spelling:
+            parts.append(
+                Part(part.effect, part.type, part.value, part.access, resource.spelling)
+            )
+
+
+def _anchored(stated: tuple[Resource, ...], anchor: Anchor) -> tuple[Sequence[Resource], bool]:
     """Resolve paths that are relative or not in canonical form."""
     for resource in stated:
         if resource.type == "path" and not _is_canonical(resource.value):
-            return [_resolved(other, context) for other in stated], True
+            return [_resolved(other, anchor) for other in stated], True
     return stated, False
 
 
-def _resolved(resource: Resource, context: AuthorityContext) -> Resource:
+def _resolved(resource: Resource, anchor: Anchor) -> Resource:
     if resource.type != "path" or _is_canonical(resource.value):
         return resource
     try:
-        real, spelling = _paths.anchor(resource.value, context.folder)
+        real, spelling = anchor(resource.value)
     except ValueError:
         real, spelling = "", ""
     return Resource("path", real, resource.access, spelling or resource.spelling)
@@ -213,7 +227,7 @@ def _is_canonical(path: str) -> bool:
         return True
     if path in {"", "/"}:
         return True
-    if not _paths.is_absolute(path) or "//" in path:
+    if not paths.is_absolute(path) or "//" in path:
         return False
     parts = path.split("/")[1:]
     return not ({".", "..", ""} & set(parts)) or (parts == [""] and len(path) == 3)
@@ -225,9 +239,9 @@ def _is_own_state(
     """Tell whether what is not declared only touches files of the pack's own state."""
     if Effect.HOST_STATE not in tool.effects or excess - {Effect.FS_READ, Effect.FS_WRITE}:
         return False
-    paths = [r for r in stated if r.type == "path" and _EFFECTS["path", r.access][0] in excess]
-    implied = {_EFFECTS["path", r.access][0] for r in paths}
-    return excess == implied and all(context.is_own(tool.pack, r.value) for r in paths)
+    touched = [r for r in stated if r.type == "path" and _EFFECTS["path", r.access][0] in excess]
+    implied = {_EFFECTS["path", r.access][0] for r in touched}
+    return excess == implied and all(context.is_own(tool.pack, r.value) for r in touched)
 
 
 def _stated_parts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib.resources import _commands
+from toolcrib.resources import commands
 from toolcrib.rules import Pattern
 
 
@@ -32,9 +32,9 @@ def runs_others(pattern: Pattern) -> bool:
         return True
     if all(isinstance(token, str) for token in tokens):
         return False
-    name = _commands.program([tokens[0]])
+    name = commands.program([tokens[0]])
     open_after = next(i for i, token in enumerate(tokens) if not isinstance(token, str))
-    if name in _INTERPRETERS or name in _commands.wrappers():
+    if name in _INTERPRETERS or name in commands.wrappers():
         # Words before the open one may already name the script.
         return open_after == 1 or any(
             isinstance(token, str) and token.startswith("-") for token in tokens[1:open_after]

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from toolcrib import rules
-from toolcrib.resources import _paths
+from toolcrib.resources import paths
 from toolcrib.rules import Rule, Verdict
 
 from .bound import BoundRule
@@ -61,8 +61,8 @@ class RuleSet:
         home: str | PurePath | None = None,
     ) -> None:
         self.rules = tuple(_parsed(rule) for rule in rules)
-        self.workspace = _paths.text_of(workspace)
-        self.home = _paths.text_of(home) if home is not None else _paths.home()
+        self.workspace = paths.text_of(workspace)
+        self.home = paths.text_of(home) if home is not None else paths.home()
         self._bound: dict[int, BoundRule] = {}
         self._tools: dict[str, ToolRules] = {}
         self._exact: dict[str, list[int]] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from toolcrib import resources
-from toolcrib.resources import _paths
+from toolcrib.resources import paths
 from toolcrib.signature import Resource
 from toolcrib.vocabulary import Access, Effect
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolcrib.tool import Tool
 
 
-__all__ = ["Place", "core_resources", "places_of", "values_at"]
+__all__ = ["Anchor", "Place", "core_resources", "places_of", "values_at"]
 
 _KINDS = {"path": "path", "uri": "url"}
 _BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -140,11 +140,28 @@ def _walk_object(
         yield from _walk(schema.get("additionalProperties"), inner, root, ())
 
 
+class Anchor:
+    """Resolves the paths of one call: a text that comes twice is looked up once."""
+
+    __slots__ = ("_folder", "_seen")
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._seen: dict[str, tuple[str, str]] = {}
+
+    def __call__(self, text: str) -> tuple[str, str]:
+        """Return the real path of a text, and its spelling if that differs."""
+        found = self._seen.get(text)
+        if found is None:
+            found = self._seen[text] = paths.anchor(text, self._folder)
+        return found
+
+
 def core_resources(
     tool: Tool,
     arguments: Mapping[str, Any],
     places: Sequence[Place] | None = None,
-    folder: str = "/",
+    anchor: Anchor | None = None,
 ) -> list[Resource]:
     """Return what the ``Path``- and ``Url``-typed parameters of a call name.
 
@@ -152,12 +169,13 @@ def core_resources(
     canonical form stands for *any* resource of its type.
     """
     found: list[Resource] = []
+    anchor = anchor or Anchor("/")
     if places is None:
         places = places_of(tool.input_schema)
     for kind, text in values_at(places, arguments):
         if kind == "path":
             access = Access.WRITE if Effect.FS_WRITE in tool.effects else Access.READ
-            found.extend(_path_resources(text, access, folder))
+            found.extend(_path_resources(text, access, anchor))
             continue
         access = Access.WRITE if Effect.NET_WRITE in tool.effects else Access.READ
         try:
@@ -165,17 +183,17 @@ def core_resources(
         except ValueError:
             found.append(Resource("url", "", access))
             if text.strip()[:5].lower() == "file:":
-                found.extend(_path_resources(_file_path(text), Access.READ, folder))
+                found.extend(_path_resources(_file_path(text), Access.READ, anchor))
     return found
 
 
-def _path_resources(text: str, access: Access, folder: str) -> list[Resource]:
+def _path_resources(text: str, access: Access, anchor: Anchor) -> list[Resource]:
     try:
-        readings = [_paths.text_of(text)]
-        if readings[0] == "~" or readings[0].startswith("~/"):
+        readings = [paths.text_of(text)]
+        if readings[0].startswith("~"):
             # The tool may or may not expand it; both readings are judged.
-            readings.append(_paths.home() + readings[0][1:])
-        anchored = [_paths.anchor(reading, folder) for reading in readings]
+            readings.append(paths.expanded(readings[0]))
+        anchored = list(dict.fromkeys(map(anchor, readings)))
     except ValueError:
         return [Resource("path", "", access)]
     return [Resource("path", real, access, spelling) for real, spelling in anchored]

@@ -27,7 +27,7 @@ from pathlib import PurePath
 
 from toolcrib.signature import Resource as _Resource
 
-from . import _commands, _hosts, _paths, _urls
+from . import commands, hosts, paths, urls
 
 
 __all__ = [
@@ -53,10 +53,10 @@ def Path(value: str | PurePath) -> _Resource:  # noqa: N802 - reads as the resou
     A path that does not exist yet is resolved as far as it exists. A relative path
     belongs to the session's workspace and is resolved when the call is authorised.
     """
-    text = _paths.text_of(value)
-    if not _paths.is_absolute(text):
+    text = paths.text_of(value)
+    if not paths.is_absolute(text):
         return _Resource("path", text)
-    real, spelling = _paths.resolve(text)
+    real, spelling = paths.resolve(text)
     return _Resource("path", real, spelling=spelling)
 
 
@@ -66,7 +66,7 @@ def Host(value: str) -> _Resource:  # noqa: N802
     Letter case, a trailing dot, international names and every way to write an IPv4
     address (short, decimal, octal, hexadecimal) come to one form.
     """
-    return _Resource("host", _hosts.canonical(value))
+    return _Resource("host", hosts.canonical(value))
 
 
 def Url(value: str) -> _Resource:  # noqa: N802
@@ -75,12 +75,12 @@ def Url(value: str) -> _Resource:  # noqa: N802
     Default ports, dot segments, needless percent encodings, credentials and the
     fragment are removed.
     """
-    return _Resource("url", _urls.canonical(value))
+    return _Resource("url", urls.canonical(value))
 
 
 def host_of(url: str) -> str:
     """Return the host of a canonical address."""
-    return _urls.parts(url)[1]
+    return urls.parts(url)[1]
 
 
 def Command(  # noqa: N802
@@ -91,7 +91,7 @@ def Command(  # noqa: N802
     A text is taken apart like a shell does, and only if it is one plain command:
     operators, substitutions, redirections and variables raise ``ValueError``.
     """
-    return _Resource("command", _commands.canonical(words, env or {}))
+    return _Resource("command", commands.canonical(words, env or {}))
 
 
 def Server(name: str) -> _Resource:  # noqa: N802
@@ -110,9 +110,9 @@ def Table(name: str | Sequence[str]) -> _Resource:  # noqa: N802
 
 def State(name: str = ".") -> _Resource:  # noqa: N802
     """Return something in the pack's own state folder, by its path in there."""
-    text = _paths.text_of(name)
+    text = paths.text_of(name)
     parts = [part for part in text.split("/") if part not in {"", "."}]
-    if ".." in parts or _paths.is_absolute(text):
+    if ".." in parts or paths.is_absolute(text):
         message = "the name of a pack's state is a path inside its own folder"
         raise ValueError(message)
     return _Resource("state", "/".join(parts) or ".")

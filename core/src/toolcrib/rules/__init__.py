@@ -34,12 +34,12 @@ make no difference.
 
 from __future__ import annotations
 
-from ._bound import Bound, bind
-from ._globs import Token
-from ._grammar import escape, exact, quote, word
-from ._patterns import CONDITIONS, TYPES, Pattern
-from ._rule import Field, Rule, Verdict, parse, parse_lines
-from ._values import narrow, wide
+from .bound import Bound, bind
+from .globs import Token
+from .grammar import escape, exact, quote, word
+from .patterns import CONDITIONS, TYPES, Pattern
+from .rule import Field, Rule, Verdict, parse, parse_lines
+from .values import narrow, wide
 
 
 __all__ = [

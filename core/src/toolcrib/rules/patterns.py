@@ -6,11 +6,11 @@ import re
 
 import attrs
 
-from toolcrib.resources import _hosts
+from toolcrib.resources import hosts
 from toolcrib.vocabulary import Access, Effect, Mode
 
-from ._globs import MANY, ONE, Token, segment, split
-from ._values import BORDER
+from .globs import MANY, ONE, Token, segment, split
+from .values import BORDER
 
 
 __all__ = ["CONDITIONS", "TYPES", "Pattern", "PatternError", "is_type", "read"]
@@ -120,7 +120,7 @@ def _path(text: str) -> Pattern:
 def _host(text: str, base: int = 0) -> Pattern:
     if "*" not in text:
         try:
-            name = _hosts.canonical(text)
+            name = hosts.canonical(text)
         except ValueError as error:
             message = f"{error} (give the name alone: no scheme, port or path)"
             raise PatternError(message, base) from error
@@ -136,7 +136,7 @@ def _host(text: str, base: int = 0) -> Pattern:
             message = "'*' stands for whole labels of a host, such as in *.example.com"
             raise PatternError(message, base + offset)
         try:
-            tokens.append(_hosts._encoded(label))  # noqa: SLF001 - one label, not a host
+            tokens.append(hosts._encoded(label))  # noqa: SLF001 - one label, not a host
         except ValueError as error:
             raise PatternError(str(error), base + offset) from error
         if not re.fullmatch(r"[a-z0-9_-]+", str(tokens[-1])):

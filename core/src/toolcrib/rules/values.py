@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolcrib.resources import _commands, _urls
-from toolcrib.resources._folding import fold
+from toolcrib.resources import commands, urls
+from toolcrib.resources.folding import fold
 
-from ._globs import MANY, ONE, Glob, Token, fits
+from .globs import MANY, ONE, Glob, Token, fits
 
 
 __all__ = ["BORDER", "command_hits", "narrow", "wide"]
@@ -31,7 +31,7 @@ def narrow(type: str, value: str) -> list[str]:  # noqa: A002
     if type == "url":
         return _address(value, exact=True)
     if type == "command":
-        return _commands.words(value)
+        return commands.words(value)
     if type == "table":
         return value.split(".")
     if type == "state":
@@ -42,7 +42,7 @@ def narrow(type: str, value: str) -> list[str]:  # noqa: A002
 def wide(type: str, value: str, spelling: str = "") -> list[list[str]]:  # noqa: A002
     """Return every list of parts that what denies or asks looks at."""
     if type == "command":
-        return _commands.forms(_commands.words(value))
+        return commands.forms(commands.words(value))
     if type == "url":
         return [_address(value, exact=False)]
     found = [narrow(type, fold(value))]
@@ -56,7 +56,7 @@ def _folders(path: str) -> list[str]:
 
 
 def _address(value: str, *, exact: bool) -> list[str]:
-    scheme, host, port, target = _urls.parts(value)
+    scheme, host, port, target = urls.parts(value)
     path = target.partition("?")[0]
     if not exact:
         for encoded in ("%2F", "%2f", "%5C", "%5c"):
@@ -93,9 +93,9 @@ def _is_option(token: Token) -> bool:
 
 
 def _names(token: Token, form: Sequence[str]) -> bool:
-    own, full = _commands.program(form), fold(form[0])
+    own, full = commands.program(form), fold(form[0])
     if isinstance(token, str):
-        return token in {own, full} or _commands.program([token]) == own
+        return token in {own, full} or commands.program([token]) == own
     return fits((token,), (own,)) or fits((token,), (full,))
 
 

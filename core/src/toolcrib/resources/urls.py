@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from . import _hosts
+from . import hosts
 
 
 __all__ = ["canonical", "parts"]
@@ -70,7 +70,7 @@ def _authority(text: str, default: str) -> str:
         message = f"{port!r} is no port"
         raise ValueError(message)
     port = str(int(port)) if port else default
-    name = _hosts.canonical(host)
+    name = hosts.canonical(host)
     name = f"[{name}]" if ":" in name else name
     return name if port == default else f"{name}:{port}"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from toolcrib.resources import _commands
+from toolcrib.resources import commands
 
-from ._globs import split
+from .globs import split
 
 
 __all__ = ["Piece", "SyntaxTroubleError", "escape", "exact", "pieces_of", "quote", "word"]
@@ -119,7 +119,7 @@ def escape(text: str) -> str:
 def exact(type: str, value: str) -> str:  # noqa: A002
     """Return the pattern that fits one resource and, for addresses, what lies below it."""
     if type == "command":
-        return " ".join(word(each) for each in _commands.words(value))
+        return " ".join(word(each) for each in commands.words(value))
     if type == "url":
         value = value.partition("?")[0]
     return escape(value)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import attrs
 
-from toolcrib.resources import _paths
+from toolcrib.resources import paths
 
-from ._globs import Token, fits, fold_token, within
-from ._patterns import Pattern
-from ._values import BORDER, command_hits
+from .globs import Token, fits, fold_token, within
+from .patterns import Pattern
+from .values import BORDER, command_hits
 
 
 __all__ = ["Bound", "bind"]
@@ -90,7 +90,7 @@ def _places(
     if re.match(r"/[A-Za-z]:/", lead):
         lead = lead[1:]
     try:
-        real, plain = _paths.resolve(lead)
+        real, plain = paths.resolve(lead)
     except ValueError:
         real, plain = lead, ""
     found = [(*_parts(real), *tokens[literal:])]

@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from toolcrib.resources._folding import fold
+from toolcrib.resources.folding import fold
 
 
 __all__ = ["MANY", "ONE", "Glob", "Token", "fits", "fold_token", "segment", "split", "within"]

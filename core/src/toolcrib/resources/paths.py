@@ -8,7 +8,16 @@ import re
 from pathlib import PurePath
 
 
-__all__ = ["absolute", "anchor", "home", "is_absolute", "is_inside", "resolve", "text_of"]
+__all__ = [
+    "absolute",
+    "anchor",
+    "expanded",
+    "home",
+    "is_absolute",
+    "is_inside",
+    "resolve",
+    "text_of",
+]
 
 _DRIVE = re.compile(r"[A-Za-z]:/")
 
@@ -66,6 +75,11 @@ def absolute(text: str) -> str:
 def home() -> str:
     """Return the user's home folder, with ``/`` between parts."""
     return text_of(os.path.expanduser("~"))  # noqa: PTH111 - pathlib takes 20 ms to import
+
+
+def expanded(text: str) -> str:
+    """Return a path with ``~`` or ``~user`` at its start filled in, if there is one."""
+    return text_of(os.path.expanduser(text))  # noqa: PTH111 - as above
 
 
 def is_inside(path: str, folder: str) -> bool:

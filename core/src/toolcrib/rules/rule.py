@@ -12,9 +12,9 @@ import attrs
 from toolcrib.errors import RuleSyntaxError
 from toolcrib.names import closest
 
-from ._globs import Token, fits, segment
-from ._grammar import Piece, SyntaxTroubleError, pieces_of, quote
-from ._patterns import CONDITIONS, TYPES, Pattern, PatternError, is_type, read
+from .globs import Token, fits, segment
+from .grammar import Piece, SyntaxTroubleError, pieces_of, quote
+from .patterns import CONDITIONS, TYPES, Pattern, PatternError, is_type, read
 
 
 __all__ = ["Field", "Rule", "Verdict", "parse", "parse_lines"]
