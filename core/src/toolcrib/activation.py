@@ -130,28 +130,15 @@ class Activator:
                 return refusal
         load = _Load(finding, self._host_factory(finding.pack_id))
         try:
-            made = await self._threads.run(
-                load, deadline=self._import_deadline, on_late=load.undo
-            )
-            if isinstance(made, Refusal):
-                return made
-            tools = load.answer
-            if inspect.isawaitable(tools):
-                with contained:
-                    async with asyncio.timeout(self._import_deadline):
-                        tools = await tools
-            accepted = _accept(finding, load, tools)
+            accepted = await self._loaded(load)
         except (Late, TimeoutError):
-            load.undo()
-            return _unloadable(
-                finding, f"it did not answer within {self._import_deadline:g} seconds"
-            )
+            why = f"it did not answer within {self._import_deadline:g} seconds"
+            accepted = _unloadable(finding, why)
         except asyncio.CancelledError:
             load.undo()
             raise
         except Exception as error:  # noqa: BLE001 - whatever the pack raised
-            load.undo()
-            return _unloadable(finding, f"its tools cannot be had: {say(error)}")
+            accepted = _unloadable(finding, f"its tools cannot be had: {say(error)}")
         if isinstance(accepted, Refusal):
             load.undo()
             return accepted
@@ -166,12 +153,24 @@ class Activator:
             aliases=self._aliases,
         )
 
+    async def _loaded(self, load: _Load) -> tuple[Implementation, ...] | Refusal:
+        deadline = self._import_deadline
+        refusal = await self._threads.run(load, deadline=deadline, on_late=load.undo)
+        if isinstance(refusal, Refusal):
+            return refusal
+        tools = load.answer
+        if inspect.isawaitable(tools):
+            with contained:
+                async with asyncio.timeout(deadline):
+                    tools = await tools
+        return _accept(load.finding, load, tools)
+
 
 class _Load:
     """Import, registration and first answer of one pack; runs in a thread."""
 
     def __init__(self, finding: Finding, host: PackHost) -> None:
-        self._finding = finding
+        self.finding = finding
         self._before: frozenset[str] = frozenset()
         self.host = host
         self.manager: Any = None
@@ -184,13 +183,13 @@ class _Load:
             self.undo()
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit from a pack included
-            refusal = _unloadable(self._finding, f"toolcrib_tools raised {say(error)}")
+            refusal = _unloadable(self.finding, f"toolcrib_tools raised {say(error)}")
         if refusal is not None:
             self.undo()
         return refusal
 
     def _load(self) -> Refusal | None:
-        finding = self._finding
+        finding = self.finding
         plugin = self._plugin()
         if isinstance(plugin, Refusal):
             return plugin
@@ -211,7 +210,7 @@ class _Load:
     def _plugin(self) -> Any:
         import sys  # noqa: PLC0415 - one look at what is loaded already
 
-        finding = self._finding
+        finding = self.finding
         if finding.entry_point is None:
             return finding.plugin
         self._before = frozenset(sys.modules)
@@ -224,9 +223,9 @@ class _Load:
 
     def undo(self) -> None:
         """Take the modules out again that this pack's import brought in."""
-        if self._finding.entry_point is not None and self._before:
+        if self.finding.entry_point is not None and self._before:
             forget(
-                self._finding.entry_point.partition(":")[0].partition(".")[0], keep=self._before
+                self.finding.entry_point.partition(":")[0].partition(".")[0], keep=self._before
             )
 
 
