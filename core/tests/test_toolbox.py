@@ -45,11 +45,11 @@ def make_pack(ran):
 
     @order.preview
     def _(item: str) -> str:
-        return f"will order {item} at {len(ran)}"
+        return f"will order {item}; before that: {[r for r in ran if 'somebody' in r]}"
 
     @order.generalize
     def _(item: str) -> str:
-        return "allow shop.order"
+        return "(effect=host_state)"
 
     return pack
 

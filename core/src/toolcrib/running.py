@@ -71,6 +71,7 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
     pack = refusal or await session.toolbox.activate(authorized.tool.pack)
     if isinstance(pack, Refusal):
         submission.end(session, item, pack)
+        _finished_event(session, item, sink)
         return
     entry = session.toolbox.entry(authorized.tool.id)
     known = record.begin(
@@ -83,14 +84,14 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
     )
     if known is not None:
         _not_begun(session, item, known)
+        _finished_event(session, item, sink)
         return
     _tell(session, item, sink, "call.started")
     item.outcome = await _executed(session, item, authorized, pack, sink)
     session.authority.used(authorized.grant_id)
     session.authority.ran(authorized.tool)
-    _tell(
-        session, item, sink, "call.finished", status=item.outcome.status, code=item.outcome.code
-    )
+    _finished_event(session, item, sink)
+    session.emit("call.finished", item, **_ending(item))
 
 
 def _not_begun(session: Session, item: Item, known: Refusal | record.Replay) -> None:
@@ -183,7 +184,10 @@ def _terms(session: Session, item: Item, pack: ActivePack, sink: Sink | None) ->
         return terms
 
     def on_progress(facts: Mapping[str, Any]) -> None:
-        _tell(session, item, sink, f"call.{facts.get('event', 'progress')}", **facts)
+        name = facts.get("event", "progress")
+        if name != "started":  # said before the first attempt already
+            rest = {key: value for key, value in facts.items() if key != "event"}
+            _tell(session, item, sink, f"call.{name}", **rest)
 
     return attrs.evolve(terms, on_progress=on_progress)
 
@@ -221,6 +225,17 @@ async def _finished(
             answer = await reviewer.review(admitted, outcome)
             outcome = permission.reviewed(outcome, answer, reviewer=name)
     return await session.bounded(admitted.tool, outcome)
+
+
+def _ending(item: Item) -> dict[str, Any]:
+    outcome = item.outcome
+    return {} if outcome is None else {"status": outcome.status, "code": outcome.code}
+
+
+def _finished_event(session: Session, item: Item, sink: Sink | None) -> None:
+    """Tell whoever iterates over the run; observers hear of refusals from their writer."""
+    if sink is not None:
+        sink(session.event("call.finished", item, _ending(item)))
 
 
 def _tell(session: Session, item: Item, sink: Sink | None, name: str, **data: Any) -> None:
