@@ -57,7 +57,8 @@ def offer(
 def _says_too_little(rule: Rule, signature: Signature | None) -> bool:
     """Tell whether a rule would hand out more than the kind of thing that was asked."""
     if not rule.types:
-        return bool(signature)
+        # What a call without resources touches, the effects alone can say.
+        return signature is None or bool(signature.resources)
     return any(field.name == "command" and runs_others(field.pattern) for field in rule.fields)
 
 
