@@ -409,6 +409,20 @@ def test_a_writer_killed_half_way_leaves_no_blob(store, space, root, clock):
     assert len(files(root)) == 1
 
 
+def test_a_writer_that_fails_removes_its_own_file_only(space, root, monkeypatch):
+    """What others stored stays, and the caller is told."""
+    space.put(b"mine", media_type="a/b")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RecordError, match="No space left"):
+        space.put(b"other", media_type="a/b")
+
+    assert len(files(root)) == len(space.list()) == 1
+
+
 def test_a_scan_reports_damage_and_loss(space, root, clock):
     """What it lists afterwards can be read."""
     links = [space.put(bytes([n]), media_type="a/b") for n in range(3)]

@@ -133,6 +133,23 @@ def test_a_call_id_of_another_conversation_is_refused(ledger, make, run):
     assert ledger.intent(again, conversation="d", principal="bob").code == "call.reused"
 
 
+def test_an_id_says_more_than_a_key_and_a_key_more_than_a_providers_id(ledger, make, run):
+    """Where they point to different calls, the closest one answers."""
+    by_provider, by_key, by_id = (run(ledger, {"url": "x"}) for _ in range(3))
+    fields = {
+        "provider_id": by_provider.call.provider_id,
+        "response_digest": by_key.call.response_digest,
+    }
+    digest = by_id.arguments_digest
+
+    def found(call):
+        return ledger.replay(call, conversation="c", arguments_digest=digest).call_id
+
+    assert found(make.call(**fields)) == by_key.call.id
+    assert found(make.call(**fields, id=by_id.call.id)) == by_id.call.id
+    assert found(make.call(provider_id=fields["provider_id"])) == by_provider.call.id
+
+
 def test_calls_without_response_digest_have_no_key(ledger, make):
     """Two calls made in Python at position 0 are two calls."""
     for _ in range(2):

@@ -48,6 +48,28 @@ def test_a_slow_reader_is_told_of_the_gap(ledger, run, clock):
     assert ledger.tail(current).events == ()
 
 
+def test_a_gap_is_told_with_its_page(ledger, run, clock):
+    """A reader by pages neither skips a gap nor is told of it out of order."""
+    run(ledger, conversation="c")
+    run(ledger, conversation="d")
+    clock.now = 2000.0
+    ledger.prune(before=1500.0, conversation="d")
+
+    seen, cursor = [], 0
+    while (page := ledger.tail(cursor, limit=2)).events:
+        seen += [(e.conversation, e.kind) for e in page.events]
+        cursor = page.cursor
+
+    assert seen == [
+        ("", "began"),
+        ("c", "intent"),
+        ("c", "outcome"),
+        ("", "began"),
+        ("d", "gap"),
+        ("d", "pruned"),
+    ]
+
+
 def test_pruning_keeps_the_chain_and_the_replay(ledger, make, run, clock):
     """Old content goes; that the call ran, and how it ended, stays."""
     old = run(ledger)
