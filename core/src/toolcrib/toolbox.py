@@ -51,6 +51,8 @@ class Toolbox:
         policy: What is enabled and what is allowed; nothing at all by default.
         findings: What is installed; found when the toolbox is entered by default.
         clock, ask, jobs, agents: Parts of the host; small real defaults without them.
+        ledger: An open ledger to record in, instead of the policy's; whoever gives it
+            closes it.
 
     Attributes:
         catalog: The tools that policy lets be offered; replaced when a source changes.
@@ -70,6 +72,7 @@ class Toolbox:
         ask: Ask | None = None,
         jobs: MemoryJobs | None = None,
         agents: Agents | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.policy = policy if policy is not None else Policy()
         self.clock: Clock = clock if clock is not None else SystemClock()
@@ -82,6 +85,7 @@ class Toolbox:
         self.workspace = Folder(self.policy.workspace, trusted=self.policy.trusted)
         self.state = self.policy.state or places.state_folder()
         self._findings = findings
+        self._given_ledger = ledger
         self._sessions: set[Session] = set()
         self._opened: contextlib.AsyncExitStack | None = None
         self._index: tuple[int, SearchIndex] | None = None
@@ -115,10 +119,13 @@ class Toolbox:
         if self.agents is not None:
             capabilities.add("agents")
         self.catalog = catalog.compose(findings, policy, capabilities=capabilities)
-        self.ledger = Ledger.open(
-            policy.ledger, durability=policy.durability, clock=self.clock.time
-        )
-        stack.callback(self.ledger.close)
+        if self._given_ledger is not None:
+            self.ledger = self._given_ledger
+        else:
+            self.ledger = Ledger.open(
+                policy.ledger, durability=policy.durability, clock=self.clock.time
+            )
+            stack.callback(self.ledger.close)
         self.ledger.recover()
         self.runtime = Runtime(
             scheduler=Scheduler(policy.limits),

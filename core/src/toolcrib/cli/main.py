@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import sys
 
 from typing import Any
 
 import click
+
+from .exits import EXIT, table
+from .output import note, unbreakable
 
 
 __all__ = ["cli", "main"]
 
 # name: (module, attribute, help). Listing them costs no import.
 COMMANDS = {
-    "packs": ("packs", "packs", "List what is installed, and what would enable it."),
-    "tools": ("packs", "tools", "List the tools that policy lets through."),
+    "packs": ("packs", "packs", "List, enable and disable packs."),
+    "tools": ("tools", "tools", "List the tools that policy lets through, or declare them."),
+    "check": ("checking", "check", "Check policy, rules, packs and schemas."),
     "explain": ("explain", "explain", "Explain a tool, a projection or a decision."),
-    "call": ("run", "call", "Call one tool through all stages."),
+    "call": ("call", "call", "Call one tool through all stages."),
     "run": ("run", "run", "Run a model's tool calls through all stages."),
-    "check": ("packs", "check", "Check policy, packs and tools; say what is wrong."),
     "doctor": ("doctor", "doctor", "Look for everything that could be wrong."),
-    "new": ("new", "new", "Start a new pack."),
-    "manifest": ("manifest", "manifest", "Write or check a pack's manifest."),
     "rules": ("rules", "rules", "Look into permission rules."),
     "ledger": ("ledger", "ledger", "Read receipts."),
     "lock": ("lock", "lock", "Pin the code that was approved."),
+    "new": ("new", "new", "Start a new pack."),
+    "manifest": ("manifest", "manifest", "Write or check a pack's manifest."),
 }
 
 
@@ -47,10 +53,78 @@ class Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         rows = [(name, text) for name, (_, _, text) in COMMANDS.items()]
-        groups = _pack_groups()
-        rows += [(n, groups[n].help) for n in sorted(groups) if n not in COMMANDS]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+        groups = _pack_groups()
+        added = [(name, groups[name].help) for name in sorted(groups) if name not in COMMANDS]
+        if added:
+            with formatter.section("Commands of enabled packs"):
+                formatter.write_dl(added)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the exit codes as they are, one a line."""
+        formatter.write_paragraph()
+        formatter.write(table() + "\n")
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a command; whatever happens ends in a documented exit code."""
+        unbreakable()
+        try:
+            code = _coded(lambda: super(Lazy, self).main(*args, **options | _AS_FUNCTION))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            code = _closed()
+        raise SystemExit(code)
+
+
+_AS_FUNCTION = {"standalone_mode": False}
+
+
+def _coded(run: Any) -> int:
+    """Run a command and return its exit code; errors are said on stderr."""
+    from ..errors import PolicyError, RecordError, ToolcribError  # noqa: PLC0415 - as below
+
+    try:
+        result = run()
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else EXIT["not_ok"]
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT["interrupted"]
+    except BrokenPipeError:
+        raise
+    except PolicyError as error:
+        return _said(error, "policy")
+    except RecordError as error:
+        return _said(error, "ledger")
+    except ToolcribError as error:
+        return _said(error, "not_ok")
+    except Exception as error:  # noqa: BLE001 - the last resort, and it tells everything
+        return _crashed(error)
+    return result if isinstance(result, int) else EXIT["ok"]
+
+
+def _said(error: Exception, name: str) -> int:
+    for text in (str(error), *getattr(error, "__notes__", ())):
+        note(f"toolcrib: {text}", colour="red")
+    return EXIT[name]
+
+
+def _crashed(error: Exception) -> int:
+    import traceback  # noqa: PLC0415 - only for faults
+
+    note("".join(traceback.format_exception(error)).rstrip())
+    note("toolcrib: this is a fault of toolcrib itself; please report it", colour="red")
+    return EXIT["crash"]
+
+
+def _closed() -> int:
+    """End quietly: what is still in the buffer has no reader."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT["closed"]
 
 
 def _pack_groups() -> dict[str, Any]:
@@ -74,4 +148,4 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line."""
-    cli(prog_name="toolcrib")
+    cli.main(prog_name="toolcrib")

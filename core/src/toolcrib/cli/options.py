@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..errors import PolicyError
-from .output import EXIT, complain, console
+from .exits import EXIT
+from .output import complain, note
 
 
 if TYPE_CHECKING:
+    from ..catalog import Catalog
     from ..policy import Policy
 
 
-__all__ = ["load_policy", "policy_options"]
+__all__ = ["catalog_of", "load_policy", "login", "mode_option", "policy_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+MODES = ("plan", "ask", "edits", "trust")
 
 
 def policy_options(command: F) -> F:
     """Add the options that choose a policy."""
     for option in (
         click.option(
-            "--policy",
-            "policy_file",
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="A policy file that carries full authority, instead of your own.",
+            "--develop",
+            is_flag=True,
+            help="Also compose editable packs that have no manifest yet.",
         ),
         click.option(
             "--workspace",
@@ -38,30 +39,64 @@ def policy_options(command: F) -> F:
             help="The folder that the tools work in.",
         ),
         click.option(
-            "--develop",
-            is_flag=True,
-            help="Also compose editable packs that have no manifest yet.",
+            "--policy",
+            "policy_file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="A policy file that carries full authority, instead of your own.",
         ),
     ):
         command = option(command)
     return command
 
 
-def load_policy(
-    *, policy_file: Path | None, workspace: Path, develop: bool
-) -> Policy:
-    """Load the policy that the options name, or leave with the reason."""
+def mode_option(command: F) -> F:
+    """Add ``--mode``."""
+    choice = click.Choice(MODES)
+    return click.option("--mode", type=choice, help="Instead of the mode of the policy.")(
+        command
+    )
+
+
+def load_policy(*, policy_file: Path | None, workspace: Path, develop: bool) -> Policy:
+    """Load the policy that the options name, or leave with every problem of it.
+
+    Without a ledger in the policy, receipts go to the user's state folder.
+    """
     import attrs  # noqa: PLC0415 - --help must not pay for it
 
+    from ..errors import PolicyError  # noqa: PLC0415 - as above
+    from ..places import state_folder  # noqa: PLC0415 - as above
     from ..policy import Policy  # noqa: PLC0415 - as above
 
     try:
         if policy_file is not None:
-            policy = Policy.load(policy_file, workspace=workspace)
+            policy = Policy.load(policy_file, workspace=workspace.absolute())
         else:
             policy = Policy.discover(workspace)
     except PolicyError as error:
+        for text in getattr(error, "__notes__", ()):
+            note(f"toolcrib: {text}", colour="red")
         complain(str(error), code=EXIT["policy"])
+    except OSError as error:
+        complain(f"{policy_file or error.filename}: {error.strerror}", code=EXIT["policy"])
     for notice in policy.notices:
-        console(stderr=True).print(f"toolcrib: {notice}", markup=False)
-    return attrs.evolve(policy, develop=True) if develop else policy
+        note(f"toolcrib: {notice}", colour="yellow")
+    ledger = policy.ledger or (policy.state or state_folder()) / "ledger.sqlite"
+    return attrs.evolve(policy, ledger=ledger, develop=policy.develop or develop)
+
+
+def catalog_of(policy: Policy) -> Catalog:
+    """Compose the catalog of a policy; no pack code is imported."""
+    from ..registry import Registry  # noqa: PLC0415 - as above
+
+    return Registry.discover(develop=policy.develop).compose(policy)
+
+
+def login() -> str:
+    """Return the user's login name: on whose behalf calls run by default."""
+    import getpass  # noqa: PLC0415 - as above
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "user"

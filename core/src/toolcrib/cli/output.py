@@ -1,63 +1,114 @@
-"""How commands print: tables for people, JSON for programs, errors on stderr."""
+"""How commands print: tables for people, JSON for programs, errors on stderr.
+
+Off a terminal nothing is decorated: a table is tab-separated lines. On a terminal
+nothing that a pack or a remote wrote can move the cursor: what is not printable is shown
+as an escape. No character that a terminal lacks ever loses a report.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
+from .exits import EXIT
+
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..outcome import Refusal
 
 
-__all__ = ["EXIT", "complain", "console", "json_option", "print_json", "refusals", "table"]
+__all__ = [
+    "complain",
+    "json_option",
+    "note",
+    "plain",
+    "print_json",
+    "print_line",
+    "problem_facts",
+    "problem_line",
+    "problems",
+    "say",
+    "table",
+    "unbreakable",
+]
 
-EXIT = {
-    "ok": 0,
-    "not_ok": 1,
-    "usage": 2,
-    "policy": 3,
-    "ledger": 4,
-    "interrupted": 130,
-}
-"""Exit codes: 1 means that a call, check or pack is not ok; 2 wrong use or input;
-3 a policy file that cannot be used; 4 a ledger that cannot be used."""
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Return a console that colours only on a terminal and never breaks on a character."""
-    from rich.console import Console  # noqa: PLC0415 - 60 ms that --json need not pay
+def json_option(command: F) -> F:
+    """Add ``--json``; the command gets it as ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
-    stream = sys.stderr if stderr else sys.stdout
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        # A report is never lost because a terminal cannot show one of its characters.
-        reconfigure(errors="backslashreplace")
-    return Console(stderr=stderr, highlight=False, soft_wrap=not stream.isatty())
+
+def unbreakable() -> None:
+    """Let the standard streams carry every text, escaped where they cannot."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def plain(text: str, *, keep: str = "\n\t") -> str:
+    """Make what is not printable visible: control codes, direction marks, half characters."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c in keep or c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+def say(text: str, *, colour: str | None = None) -> None:
+    """Print a line for people on standard output."""
+    _print(sys.stdout, text, colour)
+
+
+def note(text: str, *, colour: str | None = None) -> None:
+    """Print a line for people on stderr."""
+    _print(sys.stderr, text, colour)
+
+
+def _print(stream: TextIO, text: str, colour: str | None) -> None:
+    if stream.isatty():
+        text = plain(text)
+        if colour is not None and not os.environ.get("NO_COLOR"):
+            text = click.style(text, fg=colour)
+    stream.write(text + "\n")
+    stream.flush()
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, in ASCII, so that any terminal and pipe can carry it."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True, default=_word) + "\n")
+    sys.stdout.flush()
+
+
+def print_line(value: Any) -> None:
+    """Print a value as one line of JSON, at once."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=True, default=_word) + "\n")
+    sys.stdout.flush()
+
+
+def _word(value: Any) -> Any:
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    return str(value)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table; off a terminal, tab-separated lines with no decoration."""
-    rows = list(rows)
     if not sys.stdout.isatty():
-        out = console()
         for row in rows:
-            out.print("\t".join(row), markup=False)
+            # One row is one line, whatever its cells hold.
+            sys.stdout.write("\t".join(plain(cell, keep="") for cell in row) + "\n")
+        sys.stdout.flush()
         return
+    from rich.console import Console  # noqa: PLC0415 - 60 ms that only terminals pay
     from rich.table import Table  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
 
@@ -65,18 +116,33 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     for column in columns:
         shown.add_column(column, overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
-    console().print(shown)
+        cells = [plain(cell) for cell in row]
+        shown.add_row(Text(cells[0], style="bold"), *map(Text, cells[1:]))
+    Console(highlight=False).print(shown)
 
 
-def refusals(found: Iterable[Refusal]) -> None:
+def problem_facts(refusal: Refusal) -> dict[str, Any]:
+    """Return a refusal as a JSON-safe value."""
+    return {
+        "code": refusal.code,
+        "subject": refusal.subject,
+        "text": refusal.text,
+        "details": dict(refusal.details),
+    }
+
+
+def problem_line(refusal: Refusal) -> str:
+    """Return a refusal as a line."""
+    return f"{refusal.subject}: {refusal.text} [{refusal.code}]"
+
+
+def problems(found: Iterable[Refusal]) -> None:
     """Print one line for each refusal on stderr."""
-    out = console(stderr=True)
     for refusal in found:
-        out.print(f"{refusal.subject}: {refusal.text} [{refusal.code}]", markup=False)
+        note(problem_line(refusal), colour="yellow")
 
 
-def complain(text: str, *, code: int) -> NoReturn:
+def complain(text: str, *, code: int = EXIT["usage"]) -> NoReturn:
     """Print an error on stderr and leave with an exit code."""
-    console(stderr=True).print(f"toolcrib: {text}", markup=False)
+    note(f"toolcrib: {text}", colour="red")
     raise SystemExit(code)

@@ -1,8 +1,8 @@
-"""Read model replies from a file: one provider response, or one reply a line."""
+"""Read model replies: one provider response, or one reply a line, as they arrive."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -27,47 +27,113 @@ class Entry:
     reply: Any = None
     problem: str | None = None
 
+    @property
+    def where(self) -> str:
+        """How messages call it."""
+        return f"line {self.line}" if self.line is not None else "the transcript"
 
-def read(text: str) -> list[Entry]:
-    """Return the replies of a transcript, broken lines included.
 
-    A file that is one JSON value is one reply; an array of replies is as many.
+def read(lines: Iterable[bytes]) -> Iterator[Entry]:
+    """Give the replies of a transcript, broken lines included.
+
+    If the first line is a JSON value, each line is a reply, given as soon as it is read.
+    Otherwise the whole is one value, or it is lines of which the first is broken.
     """
+    numbered = enumerate(lines, 1)
+    for number, line in numbered:
+        if not line.strip():
+            continue
+        first = _entry(number, line)
+        if first.problem is None:
+            # A file of one line is a whole file.
+            yield from _replies(first)
+            yield from _each(numbered)
+        else:
+            yield from _whole(number, [line, *(more for _, more in numbered)])
+        return
+
+
+def _each(numbered: Iterable[tuple[int, bytes]]) -> Iterator[Entry]:
+    for number, line in numbered:
+        if line.strip():
+            yield from _replies(_entry(number, line))
+
+
+def _whole(number: int, lines: list[bytes]) -> Iterator[Entry]:
     try:
-        whole = canonical.loads(text)
-    except ValueError:
-        return [_entry(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if isinstance(whole, list) and whole and all(_is_reply(item) for item in whole):
-        return [Entry(line=n, reply=item) for n, item in enumerate(whole, 1)]
-    return [Entry(line=None, reply=whole)]
+        value = canonical.loads(b"".join(lines), max_bytes=1 << 28)
+    except (ValueError, RecursionError):
+        yield from _each(enumerate(lines, number))
+        return
+    entry = Entry(line=None, reply=value)
+    yield from _replies(entry)
 
 
-def _entry(number: int, line: str) -> Entry:
+def _entry(number: int, line: bytes) -> Entry:
     try:
         return Entry(line=number, reply=canonical.loads(line))
-    except ValueError as error:
-        return Entry(line=number, problem=f"line {number} is not JSON: {error}")
+    except UnicodeDecodeError as error:
+        why = f"is not UTF-8 (byte {error.start + 1})"
+    except (ValueError, RecursionError) as error:
+        why = f"is not JSON: {error}"
+    return Entry(line=number, problem=f"line {number} {why}")
 
 
-def _is_reply(value: Any) -> bool:
-    return isinstance(value, Mapping) and detect(value) is not None and "type" not in value
+def _replies(entry: Entry) -> Iterator[Entry]:
+    """Take a list of whole replies apart."""
+    reply = entry.reply
+    if isinstance(reply, list) and reply and all(map(_is_whole, reply)):
+        for each in reply:
+            yield attrs.evolve(entry, reply=each)
+    else:
+        yield entry
+
+
+def _is_whole(value: Any) -> bool:
+    """Tell a provider's whole response, or a message, from an item of one."""
+    return isinstance(value, Mapping) and (
+        "choices" in value
+        or value.get("object") == "response"
+        or "tool_calls" in value
+        or (value.get("role") == "assistant" and isinstance(value.get("content"), list))
+    )
 
 
 def detect(reply: Any) -> str | None:
     """Return the dialect that a reply is in, or None if its shape is none of ours."""
     if isinstance(reply, list):
-        kinds = {item.get("type") for item in reply if isinstance(item, Mapping)}
-        if "tool_use" in kinds:
-            return "anthropic"
-        return "openai-responses" if "function_call" in kinds else None
+        known = {dialect for item in reply if (dialect := detect(item)) is not None}
+        return known.pop() if len(known) == 1 else None
     if not isinstance(reply, Mapping):
         return None
-    if "choices" in reply or "tool_calls" in reply:
+    kind = reply.get("type")
+    if (
+        "choices" in reply
+        or "tool_calls" in reply
+        or isinstance(reply.get("function"), Mapping)
+    ):
         return "openai"
-    if reply.get("type") == "function_call" or isinstance(reply.get("output"), list):
+    if kind in _ITEMS or isinstance(reply.get("output"), list):
         return "openai-responses"
-    if reply.get("type") == "tool_use" or isinstance(reply.get("content"), list):
+    if kind in {"tool_use", "thinking"} or _has_blocks(reply):
         return "anthropic"
     if reply.get("method") == "tools/call" or {"name", "arguments"} <= reply.keys():
         return "mcp"
-    return None
+    return _without_calls(reply)
+
+
+_ITEMS = frozenset({"function_call", "custom_tool_call", "reasoning"})
+
+
+def _has_blocks(reply: Mapping[str, Any]) -> bool:
+    content = reply.get("content")
+    return isinstance(content, list) and not any(
+        isinstance(block, Mapping) and str(block.get("type")).startswith("output_")
+        for block in content
+    )
+
+
+def _without_calls(reply: Mapping[str, Any]) -> str | None:
+    """A message that only says something is a reply without calls, in any dialect."""
+    said = reply.get("role") == "assistant" and isinstance(reply.get("content"), str | None)
+    return "openai" if said else None

@@ -1,0 +1,113 @@
+"""``toolcrib call``: call one tool through all stages."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets as random
+import sys
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .exits import EXIT, of_calls
+from .options import load_policy, login, mode_option, policy_options
+from .output import complain, json_option, note, print_json, say
+
+
+if TYPE_CHECKING:
+    from ..outcome import Outcome
+    from ..policy import Policy
+
+
+__all__ = ["call", "given"]
+
+
+@click.command()
+@click.argument("tool")
+@click.argument("arguments", default="{}")
+@click.option("--conversation", help="A durable name.")
+@click.option("--principal", help="On whose behalf; your login name by default.")
+@click.option("--ask/--no-ask", default=True, help="Ask at the terminal, or leave open.")
+@mode_option
+@json_option
+@policy_options
+def call(
+    tool: str,
+    arguments: str,
+    conversation: str | None,
+    principal: str | None,
+    ask: bool,  # noqa: FBT001 - click passes options by name
+    mode: str | None,
+    as_json: bool,  # noqa: FBT001 - as above
+    **options: Any,
+) -> None:
+    """Call TOOL (its id, such as files.read) with ARGUMENTS.
+
+    ARGUMENTS is a JSON object, @FILE, or - for standard input. What is left out is not
+    sent: the tool's own defaults hold. The exit code follows how the call ended.
+    """
+    text = given(arguments)
+    policy = load_policy(**options)
+    outcome = asyncio.run(
+        _call(policy, tool, text, conversation, principal or login(), mode, ask=ask)
+    )
+    if as_json:
+        from ..record.forms import outcome_to_json  # noqa: PLC0415 - only with --json
+
+        print_json(outcome_to_json(outcome))
+    else:
+        _show(outcome)
+    raise SystemExit(of_calls([outcome.status]))
+
+
+def given(arguments: str) -> str:
+    """Return the text of arguments: as they are, from @FILE, or from standard input."""
+    try:
+        if arguments == "-":
+            return click.get_binary_stream("stdin").read().decode()
+        if arguments.startswith("@"):
+            return Path(arguments[1:]).read_bytes().decode()
+    except OSError as error:
+        complain(f"{arguments[1:]}: {error.strerror}", code=EXIT["usage"])
+    except UnicodeDecodeError as error:
+        complain(f"{arguments}: is not UTF-8 ({error.reason})", code=EXIT["usage"])
+    return arguments
+
+
+async def _call(
+    policy: Policy,
+    tool: str,
+    arguments: str,
+    conversation: str | None,
+    principal: str,
+    mode: str | None,
+    *,
+    ask: bool,
+) -> Outcome:
+    from ..toolbox import Toolbox  # noqa: PLC0415 - --help must not pay for it
+    from .job import warn_of_rules  # noqa: PLC0415 - as above
+    from .terminal import TerminalApprover  # noqa: PLC0415 - as above
+
+    name = conversation or "call-" + random.token_hex(6)
+    async with (
+        Toolbox(policy) as box,
+        box.session(name, principal=principal, mode=mode) as session,
+    ):
+        warn_of_rules(policy, box)
+        approver = TerminalApprover(by=principal) if ask else None
+        return await session.call(tool, arguments, approver=approver)
+
+
+def _show(outcome: Outcome) -> None:
+    from ..projection import render  # noqa: PLC0415 - only for people
+
+    rendered = render(outcome)
+    if outcome.ok:
+        say(rendered.text)
+    else:
+        note(rendered.text, colour="red")
+    for media in rendered.media:
+        note(f"({media.media_type}, {len(media.data)} characters of base64; see --json)")
+    sys.stdout.flush()

@@ -1,0 +1,143 @@
+"""Judge calls as a session would, and leave no trace: nothing runs, nothing is recorded."""
+
+from __future__ import annotations
+
+import contextlib
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import submission
+from ..activepack import ActivePack
+from ..call import Call
+from ..errors import ToolFailure
+from ..item import Item
+from ..outcome import Refusal
+from ..permission import explain
+from ..record import Ledger
+from ..toolbox import Toolbox
+
+
+if TYPE_CHECKING:
+    from ..policy import Policy
+    from ..session import Session
+    from ..view import View
+
+
+__all__ = ["Judgement", "judged", "judging", "tool_call"]
+
+
+@contextlib.asynccontextmanager
+async def judging(
+    policy: Policy, *, principal: str, mode: str | None = None
+) -> AsyncIterator[Session]:
+    """Open a session beside the real one: its grants hold, its ledger is in memory."""
+    with Ledger.open(None) as scratch:
+        _lend_grants(policy, principal, scratch)
+        async with (
+            Toolbox(policy, ledger=scratch) as box,
+            box.session(principal=principal, mode=mode) as session,
+        ):
+            yield session
+
+
+def _lend_grants(policy: Policy, principal: str, scratch: Ledger) -> None:
+    """Copy standing grants of the project, where there is a ledger."""
+    if policy.ledger is None or not Path(policy.ledger).is_file():
+        return
+    project = str(policy.workspace.expanduser().resolve())
+    with Ledger.open(policy.ledger) as book:
+        for grant in book.project_grants(principal, project):
+            scratch.grant(grant, project=project)
+
+
+class Judgement:
+    """What would happen to one call.
+
+    Attributes:
+        refusal: Why it does not come as far as the rules, or None.
+        decision: The whole decision of rules, grants and mode, or None.
+        arguments: What the tool would be given: parsed, repaired, defaults filled in.
+        repairs: What was repaired, in words.
+        preview: The tool's own description of what would happen.
+        steps: Its ``debug_steps``.
+    """
+
+    def __init__(self, item: Item, refusal: Refusal | None) -> None:
+        self.item = item
+        self.refusal = refusal
+        self.decision: Any = None
+        self.preview: str | None = None
+        self.steps: list[str] = []
+
+    def data(self) -> dict[str, Any]:
+        """Return it as a JSON-safe value."""
+        admitted = self.item.admitted
+        refusal = self.refusal
+        found: dict[str, Any] = {
+            "tool": self.item.tool_id,
+            "verdict": "refuse",
+            "arguments": dict(admitted.arguments) if admitted is not None else None,
+            "preview": self.preview,
+            "debug_steps": self.steps,
+        }
+        if refusal is not None:
+            return found | {"code": refusal.code, "reasons": [refusal.text]}
+        return found | self.decision.data()
+
+    def __str__(self) -> str:
+        if self.refusal is not None:
+            name = self.item.tool_id
+            lines = [f"{name}: refuse [{self.refusal.code}]", f"  because {self.refusal.text}"]
+        else:
+            lines = [str(self.decision)]
+        if self.preview:
+            lines += ["  preview:", *(f"    {line}" for line in self.preview.splitlines())]
+        if self.steps:
+            lines += ["  steps:", *(f"    {step}" for step in self.steps)]
+        return "\n".join(lines)
+
+
+async def tool_call(session: Session, tool: str, arguments: str) -> tuple[View, Call]:
+    """Make the call of a tool by its id or wire name."""
+    view = await session.shown.everything()
+    projection = view.projection(tool)
+    tool_id = projection.tool_id if projection is not None else tool
+    name = view.wire_name(tool_id)
+    session.shown.load([tool_id])
+    call = Call(
+        id="call_explained",
+        wire_name=name or tool,
+        tool_id=tool_id if name is not None else None,
+        arguments=arguments,
+    )
+    return view, call
+
+
+async def judged(session: Session, view: View, call: Call) -> Judgement:
+    """Take a call up to the rules and explain what they come to."""
+    item = Item(call)
+    refusal = call.problem or await submission.readmit(session, view, item, call)
+    found = Judgement(item, refusal)
+    admitted = item.admitted
+    if refusal is not None or admitted is None:
+        return found
+    found.decision = explain(admitted, item.signature, session.authority.context())
+    pack = await session.toolbox.activate(admitted.tool.pack)
+    if isinstance(pack, ActivePack):
+        found.preview = await submission.preview_of(admitted, pack)
+        found.steps = await _steps(pack, item)
+    return found
+
+
+async def _steps(pack: ActivePack, item: Item) -> list[str]:
+    admitted = item.admitted
+    implementation = pack.implementations.get(item.tool_id)
+    if admitted is None or implementation is None:
+        return []
+    try:
+        steps = await pack.companion(implementation, "debug_steps", admitted.arguments)
+    except ToolFailure as failure:
+        return [f"(they cannot be told: {failure.text})"]
+    return [str(step) for step in ([steps] if isinstance(steps, str) else steps or ())]

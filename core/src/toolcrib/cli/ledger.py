@@ -1,0 +1,182 @@
+"""``toolcrib ledger``: read receipts, verify the chains, export them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+import time
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from ..errors import RecordError
+from .options import load_policy, policy_options
+from .output import EXIT, complain, console, json_option, print_json, table
+
+
+if TYPE_CHECKING:
+    from ..outcome import Receipt
+    from ..record import Ledger
+
+
+__all__ = ["ledger"]
+
+
+@click.group()
+def ledger() -> None:
+    """Read receipts: what ran, who let it, how it ended."""
+
+
+def _open(**options: Any) -> Ledger:
+    from ..record import Ledger  # noqa: PLC0415 - --help must not pay for it
+
+    path = load_policy(**options).ledger
+    if path is None or not Path(path).is_file():
+        complain(f"there is no ledger yet at {path}", code=EXIT["ledger"])
+    try:
+        return Ledger.open(path)
+    except RecordError as error:
+        complain(str(error), code=EXIT["ledger"])
+
+
+def _json(receipt: Receipt) -> dict[str, Any]:
+    return attrs.asdict(receipt) | {"effects": sorted(receipt.effects)}
+
+
+def _when(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    return dt.datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+
+
+def _row(receipt: Receipt) -> tuple[str, ...]:
+    return (
+        str(receipt.number),
+        _when(receipt.ended),
+        receipt.tool_id,
+        receipt.status,
+        receipt.code or "",
+        "; ".join(receipt.decided_by),
+    )
+
+
+_COLUMNS = ("#", "ended", "tool", "status", "code", "decided by")
+
+
+@ledger.command("list")
+@json_option
+@policy_options
+def list_(as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes by name
+    """List the conversations, with how many receipts each has."""
+    with _open(**options) as book:
+        found = [(name, len(book.receipts(name))) for name in book.conversations()]
+    if as_json:
+        print_json([{"conversation": n, "receipts": count} for n, count in found])
+    else:
+        rows = [(name, str(count)) for name, count in found]
+        table("Conversations", ("conversation", "receipts"), rows)
+
+
+@ledger.command()
+@click.argument("conversation")
+@json_option
+@policy_options
+def show(conversation: str, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - as above
+    """Show the receipts of CONVERSATION, in order; one call's whole story by its id."""
+    with _open(**options) as book:
+        if conversation.startswith("call_"):
+            history = [attrs.asdict(entry) for entry in book.history(conversation)]
+            print_json(history)
+            return
+        receipts = book.receipts(conversation)
+    if not receipts:
+        complain(f"no receipts of conversation {conversation!r}", code=EXIT["not_ok"])
+    if as_json:
+        print_json([_json(receipt) for receipt in receipts])
+    else:
+        table(conversation, _COLUMNS, map(_row, receipts))
+
+
+@ledger.command()
+@click.argument("conversation", required=False)
+@policy_options
+def verify(conversation: str | None, **options: Any) -> None:
+    """Verify the chains; exit code 1 names every place that does not hold."""
+    with _open(**options) as book:
+        faults = book.verify(conversation)
+        count = len(book.entries(conversation))
+    for fault in faults:
+        console().print(str(fault), markup=False)
+    if not faults:
+        console().print(f"{count} entries, every link holds.")
+    raise SystemExit(EXIT["not_ok"] if faults else EXIT["ok"])
+
+
+@ledger.command()
+@click.argument("conversation", required=False)
+@policy_options
+def export(conversation: str | None, **options: Any) -> None:
+    """Print the chains as JSON lines that can be verified elsewhere."""
+    with _open(**options) as book:
+        for line in book.export(conversation):
+            sys.stdout.write(line + "\n")
+
+
+@ledger.command()
+@click.argument("conversation", required=False)
+@click.option("--follow", is_flag=True, help="Keep printing what happens.")
+@policy_options
+def tail(conversation: str | None, follow: bool, **options: Any) -> None:  # noqa: FBT001 - as above
+    """Print what happened, one JSON line an event."""
+    import json  # noqa: PLC0415 - as above
+
+    with _open(**options) as book:
+        cursor = 0
+        while True:
+            found = book.tail(cursor, conversation=conversation)
+            for event in found.events:
+                sys.stdout.write(json.dumps(attrs.asdict(event)) + "\n")
+            sys.stdout.flush()
+            if not found.events and not follow:
+                return
+            if not found.events:
+                time.sleep(0.5)
+            cursor = found.cursor
+
+
+@ledger.command()
+@json_option
+@policy_options
+def grants(as_json: bool, **options: Any) -> None:  # noqa: FBT001 - as above
+    """List standing approvals."""
+    with _open(**options) as book:
+        found = book.grants()
+    if as_json:
+        print_json([attrs.asdict(grant) for grant in found])
+        return
+    rows = [
+        (
+            grant.id,
+            grant.rule or f"{grant.tool_id} (this call)",
+            grant.scope,
+            grant.approver,
+            _when(grant.expires),
+        )
+        for grant in found
+    ]
+    table("Grants", ("id", "covers", "scope", "by", "expires"), rows)
+
+
+@ledger.command()
+@click.argument("grant")
+@policy_options
+def revoke(grant: str, **options: Any) -> None:
+    """Revoke an approval at once, in every process."""
+    with _open(**options) as book:
+        stood = book.revoke_grant(grant)
+    if not stood:
+        complain(f"no standing grant {grant!r}", code=EXIT["not_ok"])
+    console().print(f"{grant} is revoked.", markup=False)

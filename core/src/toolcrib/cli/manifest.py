@@ -1,0 +1,103 @@
+"""``toolcrib manifest``: write a pack's manifest, or check that it is current."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import DeclarationError, ManifestError
+from .output import EXIT, complain, console
+
+
+__all__ = ["manifest"]
+
+
+@click.group()
+def manifest() -> None:
+    """Write or check a pack's manifest (in the pack's own project)."""
+
+
+def _project(folder: Path) -> dict[str, tuple[str, Path]]:
+    """Return pack id → (entry point, path of its manifest), from a ``pyproject.toml``."""
+    import tomllib  # noqa: PLC0415 - only authors need it
+
+    file = folder / "pyproject.toml"
+    try:
+        project = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        complain(f"{file}: {error}", code=EXIT["usage"])
+    points = project.get("project", {}).get("entry-points", {}).get("toolcrib.packs.v1", {})
+    if not points:
+        text = f'{file} declares no pack: [project.entry-points."toolcrib.packs.v1"]'
+        complain(text, code=EXIT["usage"])
+    found = {}
+    for pack_id, reference in sorted(points.items()):
+        package = reference.partition(":")[0].partition(".")[0]
+        roots = [folder / "src" / package, folder / package]
+        root = next((r for r in roots if r.is_dir()), None)
+        if root is None:
+            complain(f"{folder} holds no package {package!r}", code=EXIT["usage"])
+        found[pack_id] = (reference, root / "toolcrib.json")
+    return found
+
+
+def _load(reference: str, package: Path) -> Any:
+    """Import the pack of this very project, not a copy installed elsewhere."""
+    sys.path.insert(0, str(package.parent))
+    module, _, attribute = reference.partition(":")
+    try:
+        value: Any = importlib.import_module(module)
+    except Exception as error:  # noqa: BLE001 - the author's own code, shown to the author
+        complain(f"{module}: {type(error).__name__}: {error}", code=EXIT["not_ok"])
+    for name in attribute.split(".") if attribute else ():
+        value = getattr(value, name)
+    return value
+
+
+_folder = click.argument(
+    "folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default=Path()
+)
+
+
+@manifest.command()
+@_folder
+def write(folder: Path) -> None:
+    """Write toolcrib.json for each pack of the project in FOLDER."""
+    from ..manifest import write as written  # noqa: PLC0415 - --help must not pay for it
+
+    for pack_id, (reference, file) in _project(folder).items():
+        try:
+            data = written(_load(reference, file.parent), pack=pack_id)
+        except (DeclarationError, ManifestError) as error:
+            complain(f"{pack_id}: {error}", code=EXIT["not_ok"])
+        changed = not file.is_file() or file.read_bytes() != data
+        if changed:
+            file.write_bytes(data)
+        console().print(f"{file}: {'written' if changed else 'unchanged'}", markup=False)
+
+
+@manifest.command()
+@_folder
+def check(folder: Path) -> None:
+    """Check that each toolcrib.json says what its code says; exit code 1 if not."""
+    from ..manifest import check as differences  # noqa: PLC0415 - as above
+
+    wrong = False
+    for pack_id, (reference, file) in _project(folder).items():
+        if not file.is_file():
+            found = ["there is none; write it with: toolcrib manifest write"]
+        else:
+            try:
+                plugin = _load(reference, file.parent)
+                found = differences(file.read_bytes(), plugin, pack=pack_id)
+            except (DeclarationError, ManifestError) as error:
+                found = [str(error)]
+        wrong = wrong or bool(found)
+        for difference in found or ["current"]:
+            console().print(f"{file}: {difference}", markup=False)
+    raise SystemExit(EXIT["not_ok"] if wrong else EXIT["ok"])
