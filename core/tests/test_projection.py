@@ -180,6 +180,33 @@ def test_null_stays_where_leaving_out_already_means_null():
     assert entry.inverse is None
 
 
+def test_branches_that_look_alike_after_rewriting_cost_strict():
+    """A map is sent as pairs, so a list of such pairs could not be told from it."""
+    pair = {
+        "type": "object",
+        "properties": {"key": {"type": "string"}, "value": {"type": "integer"}},
+        "required": ["key", "value"],
+    }
+    sub = {
+        "anyOf": [
+            {"type": "object", "additionalProperties": {"type": "integer"}},
+            {"type": "array", "items": pair},
+        ]
+    }
+    schema = {"type": "object", "properties": {"a": sub}, "required": ["a"]}
+    entry = _one(schema, strict=True)
+    assert not entry.strict
+    assert "told apart" in entry.losses[0].text
+
+
+def test_what_is_folded_comes_in_a_fixed_order():
+    """Whatever order the author chose."""
+    sub = {"type": "string", "format": "x", "maxLength": 2, "minLength": 1}
+    schema = {"type": "object", "properties": {"a": sub}, "required": ["a"]}
+    said = _schema(_one(schema, strict=True))["properties"]["a"]["description"]
+    assert said == '(minLength=1; maxLength=2; format="x")'
+
+
 def _optional(count):
     return {
         "type": "object",

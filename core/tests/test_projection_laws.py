@@ -22,7 +22,7 @@ FORMS = [("openai", True), ("openai", False), ("anthropic", True), ("anthropic",
 PROFILES = [dialect(name).strict for name in ("openai", "anthropic")]
 
 SETTINGS = settings(
-    max_examples=150,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

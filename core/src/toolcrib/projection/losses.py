@@ -73,15 +73,23 @@ def fold(wire: dict[str, Any], parts: Iterable[str]) -> None:
     wire["description"] = f"{old} ({text})" if isinstance(old, str) and old else f"({text})"
 
 
+# Keywords that are said in words rather than as they are.
+_WORDY = frozenset({"dependentRequired", "if", "then", "else"})
+
+
 def _place(keyword: str) -> tuple[int, str]:
     return _ORDER.get(keyword, 99), keyword
 
 
 def in_words(folded: Mapping[str, Any]) -> list[str]:
     """Say constraints in a fixed order, values as JSON."""
+    if folded.keys().isdisjoint(_WORDY):
+        if len(folded) == 1:
+            ((keyword, value),) = folded.items()
+            return [f"{keyword}={_json(value)}"]
+        return [f"{keyword}={_json(folded[keyword])}" for keyword in sorted(folded, key=_place)]
     words = []
-    ordered = folded if len(folded) == 1 else sorted(folded, key=_place)
-    for keyword in ordered:
+    for keyword in sorted(folded, key=_place):
         if keyword in ("then", "else") and "if" in folded:
             continue
         value = folded[keyword]

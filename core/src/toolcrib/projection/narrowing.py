@@ -20,6 +20,7 @@ __all__ = ["narrow"]
 
 _OF_SCALARS = ANNOTATIONS | {
     "type",
+    "enum",
     "pattern",
     "format",
     "minimum",
@@ -61,6 +62,8 @@ def visit(walk: Walk, schema: Any, at: str) -> Node:
             if schema.keys() <= walk.profile.simple:
                 return dict(schema), None
             if schema.keys() <= _OF_SCALARS:
+                if "enum" in schema:
+                    return values(walk, schema, at)
                 return scalar(walk, schema, at)
     elif isinstance(schema, bool):
         if schema:

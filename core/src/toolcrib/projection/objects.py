@@ -95,7 +95,16 @@ def _properties(
     names = properties if walk.profile.key_pattern is None else _names(walk, properties, at)
     all_needed = walk.profile.absent == "null"
     _enter(walk, properties, at)
+    simple = walk.profile.simple
     for name, sub in properties.items():
+        if all_needed and names is properties and name not in wanted:
+            # The commonest property by far: a plain scalar that may be left out.
+            kind = sub.get("type") if sub.__class__ is dict else None
+            if kind.__class__ is str and kind in SCALARS and sub.keys() <= simple:
+                sent[name] = {**sub, "type": [kind, "null"]}
+                fields[name] = [name, True, None]
+                needed.append(name)
+                continue
         below = f"{at}/properties/{escape(name)}"
         if sub is False:
             walk.lose(below, "false", "dropped", "never accepted")
@@ -133,11 +142,13 @@ def _enter(walk: Walk, properties: Mapping[str, Any], at: str) -> None:
 
 def _optional(walk: Walk, sub: Any, at: str) -> tuple[dict[str, Any], Step, bool]:
     """Rewrite a property that may be left out; tell whether our null says so."""
-    before = walk.optional_above
     if walk.profile.recursion == "optional":
+        before = walk.optional_above
         walk.optional_above = {known: count + 1 for known, count in before.items()}
-    wire, step = walk.visit(walk, sub, at)
-    walk.optional_above = before
+        wire, step = walk.visit(walk, sub, at)
+        walk.optional_above = before
+    else:
+        wire, step = walk.visit(walk, sub, at)
     if walk.profile.absent == "omit":
         walk.optional += not walk.inlining
         return wire, step, False

@@ -178,6 +178,8 @@ class _Request:
     def _spend(self, made: Prepared) -> str | None:
         """Take a strict tool out of the request's budget; say what there is too little of."""
         limits = self.dialect.limits
+        if limits.strict_tools is limits.optional is limits.unions is None:
+            return None
         for what, used, cost, most in (
             ("strict tools", self.strict_tools, 1, limits.strict_tools),
             ("properties that may be left out", self.optional, made.optional, limits.optional),

@@ -110,6 +110,8 @@ def _discriminator(branches: list[Any]) -> str | None:
     ):
         return None
     for name in branches[0].get("properties") or {}:
+        if any(name not in (branch.get("required") or ()) for branch in branches):
+            continue
         tags = [_tag((branch.get("properties") or {}).get(name)) for branch in branches]
         if None not in tags and len(set(tags)) == len(tags):
             return str(name)
@@ -120,6 +122,8 @@ def _tag(sub: Any) -> str | None:
     """Return the one value that a property may have, as JSON text."""
     if not isinstance(sub, Mapping):
         return None
+    if sub.get("type") == "null":
+        return "null"
     if "const" in sub:
         return canonical.dumps(sub["const"])
     members = sub.get("enum")
