@@ -163,7 +163,7 @@ class Activator:
             with contained:
                 async with asyncio.timeout(deadline):
                     tools = await tools
-        return _accept(load.finding, load, tools)
+        return _accept(load, tools)
 
 
 class _Load:
@@ -229,8 +229,9 @@ class _Load:
             )
 
 
-def _accept(finding: Finding, load: _Load, answer: Any) -> tuple[Implementation, ...] | Refusal:
+def _accept(load: _Load, answer: Any) -> tuple[Implementation, ...] | Refusal:
     """Compare what the code provides with what its manifest says."""
+    finding = load.finding
     try:
         provided = tuple(answer)
     except TypeError:

@@ -107,28 +107,9 @@ def offer(
 ) -> tuple[dict[str, Entry], list[Refusal]]:
     """Return the offered tools by id, and why others are not."""
     refusals: list[Refusal] = []
-    entries: dict[str, Entry] = {}
-    for pack_id, finding in packs.items():
-        fault = _misdeclared(pack_id, finding)
-        if fault is not None:
-            refusals.append(fault)
-            continue
-        refusals += finding.manifest.withheld
-        for tool in finding.manifest.tools:
-            entries[tool.id] = Entry(tool=tool, declared=tool, pack=pack_id, finding=finding)
-    for (pack_id, _), live in sorted(sources.items()):
-        if pack_id in packs:
-            refusals += live.refusals()
-            for tool in live.tools:
-                entries[tool.id] = Entry(
-                    tool=tool,
-                    declared=tool,
-                    pack=pack_id,
-                    finding=packs[pack_id],
-                    stale=live.stale,
-                )
-    entries, refused = _renamed(_overridden(entries, policy, refusals), policy)
-    refusals += refused
+    entries = {e.tool.id: e for e in _declared(packs, refusals)}
+    entries.update((e.tool.id, e) for e in _live(packs, sources, refusals))
+    entries = _renamed(_overridden(entries, policy, refusals), policy, refusals)
     offered: dict[str, Entry] = {}
     judge = _Judge(policy, environment)
     for id_ in sorted(entries):
@@ -138,6 +119,36 @@ def offer(
         else:
             refusals.append(refusal)
     return offered, refusals
+
+
+def _declared(packs: Mapping[str, Finding], refusals: list[Refusal]) -> Iterator[Entry]:
+    for pack_id, finding in packs.items():
+        fault = _misdeclared(pack_id, finding)
+        if fault is not None:
+            refusals.append(fault)
+            continue
+        refusals += finding.manifest.withheld
+        for tool in finding.manifest.tools:
+            yield Entry(tool=tool, declared=tool, pack=pack_id, finding=finding)
+
+
+def _live(
+    packs: Mapping[str, Finding],
+    sources: Mapping[tuple[str, str], Live],
+    refusals: list[Refusal],
+) -> Iterator[Entry]:
+    for (pack_id, _), live in sorted(sources.items()):
+        if pack_id not in packs:
+            continue
+        refusals += live.refusals()
+        for tool in live.tools:
+            yield Entry(
+                tool=tool,
+                declared=tool,
+                pack=pack_id,
+                finding=packs[pack_id],
+                stale=live.stale,
+            )
 
 
 def offered_ids(policy: Policy) -> dict[str, str]:
@@ -208,23 +219,18 @@ def _overridden(
 
 
 def _renamed(
-    entries: dict[str, Entry], policy: Policy
-) -> tuple[dict[str, Entry], list[Refusal]]:
+    entries: dict[str, Entry], policy: Policy, refusals: list[Refusal]
+) -> dict[str, Entry]:
     """Give tools the last parts that policy names; of two with one id, none is kept."""
     if not policy.renames:
-        return entries, []
-    refusals: list[Refusal] = []
+        return entries
     new_ids = {}
     for id_, name in policy.renames.items():
         new = _new_id(id_, name)
         if id_ not in entries or not is_tool_id(new) or new.count(".") != id_.count("."):
-            why = "is not there" if id_ not in entries else f"cannot be called {name!r}"
-            like = closest(id_, entries) if id_ not in entries else []
-            hint = f"; did you mean {like[0]!r}?" if like else ""
-            text = f"[rename] names {id_!r}, which {why}{hint}"
-            refusals.append(refuse("policy.dangling", id_, text, key="rename"))
-            continue
-        new_ids[id_] = new
+            refusals.append(_unnamed(id_, name, entries))
+        else:
+            new_ids[id_] = new
     groups: dict[str, list[str]] = {}
     for id_ in entries:
         groups.setdefault(new_ids.get(id_, id_), []).append(id_)
@@ -241,7 +247,15 @@ def _renamed(
         if new != olds[0]:
             entry = attrs.evolve(entry, tool=attrs.evolve(entry.tool, id=new))
         result[new] = entry
-    return result, refusals
+    return result
+
+
+def _unnamed(id_: str, name: str, entries: Mapping[str, Entry]) -> Refusal:
+    why = "is not there" if id_ not in entries else f"cannot be called {name!r}"
+    like = closest(id_, entries) if id_ not in entries else []
+    hint = f"; did you mean {like[0]!r}?" if like else ""
+    text = f"[rename] names {id_!r}, which {why}{hint}"
+    return refuse("policy.dangling", id_, text, key="rename")
 
 
 class _Judge:

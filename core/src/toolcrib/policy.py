@@ -30,7 +30,7 @@ __all__ = ["Hide", "Limits", "Notice", "Policy", "RetryPolicy", "SecretBinding"]
 
 def _rules(value: Any) -> tuple[Rule, ...]:
     # Only a policy that has rules pays for their grammar.
-    if value == () or value == []:
+    if isinstance(value, list | tuple) and not value:
         return ()
     from .rules import Rule, parse  # noqa: PLC0415
 
