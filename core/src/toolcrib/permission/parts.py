@@ -239,7 +239,8 @@ def _is_own_state(
     """Tell whether what is not declared only touches files of the pack's own state."""
     if Effect.HOST_STATE not in tool.effects or excess - {Effect.FS_READ, Effect.FS_WRITE}:
         return False
-    touched = [r for r in stated if r.type == "path" and _EFFECTS["path", r.access][0] in excess]
+    files = [r for r in stated if r.type == "path"]
+    touched = [r for r in files if _EFFECTS["path", r.access][0] in excess]
     implied = {_EFFECTS["path", r.access][0] for r in touched}
     return excess == implied and all(context.is_own(tool.pack, r.value) for r in touched)
 
