@@ -30,7 +30,7 @@ class Finding:
     """
 
     pack_id: str
-    manifest: PackManifest
+    manifest: PackManifest = attrs.field(repr=False)
     provenance: Provenance
     distribution: str | None = None
     version: str | None = None
