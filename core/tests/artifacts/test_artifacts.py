@@ -480,9 +480,10 @@ def test_processes_and_threads_put_the_same_bytes(root, store, space):
     assert all(space.get(digest) for digest in found[0])
 
 
-def test_a_tool_reads_and_writes_off_the_loop(space):
+def test_a_tool_reads_and_writes_off_the_loop(store, space):
     """The interface that a running tool is given."""
-    artifacts = SessionArtifacts(space)
+    artifacts = store.session("conversation", "c")
+    assert isinstance(artifacts, SessionArtifacts)
 
     async def main():
         link = await artifacts.put(b"hello", media_type="text/plain", title="t")

@@ -467,6 +467,8 @@ def test_live_tools_are_withheld_alone_when_they_change(site, gate):
     before = Live(pack="demo", source="hub", tools=(live_tool("a"), live_tool("b")))
     lock = locked(site, live=[before])
     assert "demo.hub.a" in lock.packs["demo"].tools
+    assert verify(lock, locked(site)) == ()  # its sources were not read
+    assert [c.text for c in diff(lock, locked(site))][-1] == "dropped hub"
     assert gate(lock, site)(site.finding()) is None
     assert live_refusals(lock, before) == {}
 

@@ -145,6 +145,20 @@ def test_scopes_end_where_they_should(ledger, make):
     assert cover(ledger, make, session="s1", project="p1") == [project.id]
 
 
+def test_a_session_finds_what_it_may_use(ledger, make):
+    """Its own, and the project's; of its principal, and standing."""
+    own = make.grant()
+    project = make.grant(scope=Scope.PROJECT, conversation="d")
+    others = [make.grant(principal="bob"), make.grant(conversation="d"), make.grant()]
+    for grant in (own, project, *others):
+        ledger.grant(grant, session="s", project="p")
+    ledger.revoke_grant(others[2].id)
+
+    found = ledger.standing(principal="alice", conversation="c", session="s", project="p")
+
+    assert found == (own, project)
+
+
 def test_an_expired_grant_covers_nothing(ledger, make, clock):
     """Not even in the very second."""
     grant = make.grant(expires=1010.0)

@@ -95,6 +95,10 @@ class ArtifactStore:
             raise RecordError(text)
         return Namespace(self, scope)
 
+    def session(self, *scope: str) -> SessionArtifacts:
+        """Return the namespace of a scope as a running tool sees it."""
+        return SessionArtifacts(self.namespace(*scope))
+
     def namespaces(self) -> tuple[tuple[str, ...], ...]:
         """Return the scopes that hold artifacts."""
         return tuple(tuple(canonical.loads(name)) for _, name in self.index.namespaces())

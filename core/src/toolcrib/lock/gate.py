@@ -85,13 +85,17 @@ def take(
 def verify(lock: Lock, now: Lock, *, packs: Iterable[str] | None = None) -> tuple[Change, ...]:
     """Return what drifted and is not tolerated.
 
+    Tools of live sources are judged only in packs whose sources were read.
+
     Args:
         lock: What was approved.
         now: What is installed, from :func:`take`.
         packs: Only these; by default all that either side has.
     """
     chosen = None if packs is None else set(packs)
-    found = (change for change in diff(lock, now) if not change.tolerated)
+    unread = {name for name, pack in now.packs.items() if not pack.sources}
+    judged = Lock({n: _without_live(p) if n in unread else p for n, p in lock.packs.items()})
+    found = (change for change in diff(judged, now) if not change.tolerated)
     return tuple(c for c in found if chosen is None or c.pack in chosen)
 
 
@@ -170,9 +174,7 @@ class Gate:
         now = snapshot(finding, path=self._path)
         if isinstance(now, Refusal):
             return now
-        changes = verify(
-            Lock({finding.pack_id: _without_live(locked)}), Lock({finding.pack_id: now})
-        )
+        changes = verify(Lock({finding.pack_id: locked}), Lock({finding.pack_id: now}))
         if changes:
             return _drifted(finding.pack_id, str(finding), changes)
         refusal = self._deeply(finding)

@@ -30,6 +30,10 @@ _PROJECT: Final = (
     "SELECT body, uses_left, revoked FROM grants WHERE principal = ? AND bound = ? "  # noqa: S608
     f"AND {_STANDING} ORDER BY rowid"
 )
+_USABLE: Final = (
+    f"SELECT body, uses_left, revoked FROM grants WHERE {_STANDING} AND principal = ? "  # noqa: S608
+    "AND bound IN (?, ?, ?) ORDER BY rowid"
+)
 _GRANTS: Final = (
     "SELECT g.body, g.uses_left, g.revoked FROM grants g "  # noqa: S608
     "JOIN conversations v ON v.id = g.conversation "
@@ -103,6 +107,14 @@ class Grants(Journal):
         values = (tool_id, arguments_digest, definition_digest, principal, self._clock())
         bounds = tuple(_bound(s, conversation, session, project) for s in Scope)
         return tuple(_grant(row) for row in self._rows(_COVER, values + bounds))
+
+    def standing(
+        self, *, principal: str, conversation: str, session: str = "", project: str = ""
+    ) -> tuple[Grant, ...]:
+        """Return all grants that a session may use when it opens, oldest first."""
+        bounds = tuple(_bound(s, conversation, session, project) for s in Scope)
+        rows = self._rows(_USABLE, (self._clock(), principal, *bounds))
+        return tuple(_grant(row) for row in rows)
 
     def use_grant(self, grant_id: str, *, call_id: str | None = None) -> bool:
         """Use a grant once; False if it is used up, revoked or expired.
