@@ -6,20 +6,24 @@ import os
 import sys
 import time
 
+from pathlib import Path
+
 
 def add(a, b=0):
-    print("noise on standard output")
+    sys.stdout.write("noise on standard output")
     return {"sum": a + b}
 
 
 def crash():
-    raise ValueError("broke")
+    msg = "broke"
+    raise ValueError(msg)
 
 
 def refuse():
-    from toolcrib import NotFound
+    from toolcrib import NotFound  # noqa: PLC0415 - only this one needs it
 
-    raise NotFound("no such thing", code="probe.gone")
+    msg = "no such thing"
+    raise NotFound(msg, code="probe.gone")
 
 
 def leave():
@@ -39,8 +43,7 @@ def not_json():
 
 
 def hang(path):
-    with open(path, "w") as file:
-        file.write(str(os.getpid()))
+    Path(path).write_text(str(os.getpid()))
     time.sleep(60)
 
 

@@ -17,7 +17,7 @@ def functions(monkeypatch):
     """The module of functions, importable here and in the child."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.delitem(sys.modules, "importable", raising=False)
-    import importable
+    import importable  # noqa: PLC0415 - on the path only now
 
     return importable
 

@@ -18,6 +18,7 @@ class Control:
         self.written = asyncio.Event()
 
     def write(self, data):
+        """Take output."""
         self.data += data
         self.written.set()
 

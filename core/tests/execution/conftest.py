@@ -28,12 +28,15 @@ class Clock:
         self._order = itertools.count()
 
     def time(self):
+        """Return the time of the test."""
         return self.now
 
     def monotonic(self):
+        """Return the time of the test."""
         return self.now
 
     def later(self, delay, callback):
+        """Set a timer that only the test makes fire."""
         entry = [self.now + delay, next(self._order), callback]
         heapq.heappush(self.timers, entry)
 
@@ -43,13 +46,16 @@ class Clock:
         return types.SimpleNamespace(cancel=cancel)
 
     async def sleep(self, seconds):
+        """Pass the time at once, and remember it."""
         self.sleeps.append(seconds)
         self.now += seconds
 
     def pending(self):
+        """Return what the timers that are set still wait for."""
         return [round(at - self.now, 6) for at, _, callback in self.timers if callback]
 
     def advance(self, seconds):
+        """Move the time, and fire what is due on the way."""
         end = self.now + seconds
         while self.timers and self.timers[0][0] <= end:
             at, _, callback = heapq.heappop(self.timers)
@@ -61,6 +67,8 @@ class Clock:
 
 @attrs.frozen
 class Limits:
+    """Limits as policy has them, wide unless a test narrows one."""
+
     total: int = 100
     pack: int = 100
     session: int = 100
@@ -69,6 +77,8 @@ class Limits:
 
 @attrs.frozen
 class Attempts:
+    """Retry terms as policy has them."""
+
     attempts: int = 3
     base: float = 1.0
     cap: float = 30.0
@@ -88,6 +98,7 @@ class Bench:
 
     @property
     def runtime(self):
+        """Return what all calls share, made when the limits are set."""
         if self._runtime is None:
             self._runtime = Runtime(
                 scheduler=Scheduler(self.limits),
@@ -99,6 +110,7 @@ class Bench:
         return self._runtime
 
     def tool(self, **fields):
+        """Return a tool without effects, or as a test wants it."""
         fields.setdefault("id", "probe.run")
         fields.setdefault("effects", frozenset())
         return Tool(
@@ -109,6 +121,7 @@ class Bench:
         )
 
     def authorized(self, tool, arguments=None, signature=None, key="key-1"):
+        """Return a call that went through all stages before."""
         text = canonical.dumps(arguments or {})
         admitted = calls._admitted(
             call=calls.Call(id=f"call-{next(self._ids)}", wire_name=tool.id),
@@ -124,6 +137,7 @@ class Bench:
         )
 
     def terms(self, **fields):
+        """Return terms that report to the bench."""
         fields.setdefault("session", "s")
         return Terms(on_progress=self.events.append, on_late=self.late.append, **fields)
 
@@ -140,6 +154,7 @@ class Bench:
         implementation=None,
         **terms,
     ):
+        """Run a handler as a tool and return the outcome."""
         tool = tool or self.tool()
         authorized = authorized or self.authorized(tool, arguments, signature, key)
         return await execute(
@@ -193,3 +208,14 @@ def go():
         return asyncio.run(limited())
 
     return run
+
+
+@pytest.fixture
+def until():
+    """Let the loop turn until something is so that a thread brings about."""
+
+    async def wait(condition):
+        while not condition():  # noqa: ASYNC110 - threads set no asyncio events
+            await asyncio.sleep(0)
+
+    return wait

@@ -10,7 +10,6 @@ import pytest
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
 from toolcrib import canonical
 from toolcrib.execution import bound, bound_all, shown_size
 from toolcrib.execution.cutting import cut_text
@@ -40,6 +39,7 @@ class Store:
         self.kept = []
 
     async def keep(self, data, media_type, title):
+        """Keep bytes."""
         self.kept.append(data)
         return ArtifactLink(canonical.digest_bytes(data), len(data), media_type, title)
 

@@ -48,7 +48,7 @@ async def interrupted(bench, handler, *, token=None, advance=None, **fields):
         (WRITES, 5, "uncertain", "call.uncertain"),
     ],
 )
-def test_an_interrupted_call_says_what_may_have_happened(
+def test_an_interrupted_call_says_what_may_have_happened(  # noqa: PLR0917
     bench, go, effects, advance, status, code
 ):
     """Only a call with effects may have had one."""
@@ -97,7 +97,8 @@ def test_a_handler_may_say_itself_what_its_cancellation_meant(bench, go):
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            raise Failed("Nothing was written.") from None
+            msg = "Nothing was written."
+            raise Failed(msg) from None
 
     async def main():
         return await (await interrupted(bench, handler, tool=bench.tool(effects=WRITES)))
@@ -334,6 +335,7 @@ class Blocking:
         self.token = None
 
     def __call__(self, ctx):
+        """Block until the test lets go."""
         self.calls += 1
         self.token = ctx.cancellation
         self.entered.set()
@@ -342,7 +344,7 @@ class Blocking:
 
 
 async def entered(event):
-    while not event.is_set():
+    while not event.is_set():  # noqa: ASYNC110 - set by a thread
         await asyncio.sleep(0)
 
 
@@ -367,7 +369,7 @@ def test_a_thread_that_outlives_its_deadline_is_left(bench, go, blocking, effect
         outcome = await task
         assert bench.threads.stuck == 1
         blocking.release.set()
-        while not bench.late:
+        while not bench.late:  # noqa: ASYNC110 - told by a thread
             await asyncio.sleep(0)
         return outcome
 
@@ -426,7 +428,7 @@ def test_a_sync_call_that_waits_for_a_thread_never_started(bench, go, blocking):
     async def main():
         tools = [bench.tool(id=f"probe.t{n}") for n in range(4)]
         tasks = [asyncio.create_task(bench.run(blocking, tool=t)) for t in tools]
-        while blocking.calls < 4:
+        while blocking.calls < 4:  # noqa: ASYNC110 - counted by threads
             await asyncio.sleep(0)
         token = CancelToken()
         tool = bench.tool(effects=WRITES, cancellation=Cancellation.THREAD)
@@ -471,7 +473,8 @@ def test_cancelling_between_attempts_ends_the_call(bench, go, token, attempts):
 
     async def handler(ctx):
         calls.append(ctx.attempt)
-        raise Transient("later")
+        msg = "later"
+        raise Transient(msg)
 
     async def main():
         async def sleep(seconds):

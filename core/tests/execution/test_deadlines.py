@@ -9,10 +9,13 @@ from toolcrib.execution.deadlines import Deadlines
 
 
 class Late:
+    """Something that tells when it expired."""
+
     def __init__(self, told, name):
         self.told, self.name = told, name
 
     def expire(self):
+        """Tell."""
         self.told.append(self.name)
 
 

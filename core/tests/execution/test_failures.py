@@ -44,7 +44,7 @@ async def raises(bench, error, **fields):
     ],
 )
 @pytest.mark.parametrize("threaded", [False, True])
-def test_each_exception_has_its_status(bench, go, error, status, code, threaded):
+def test_each_exception_has_its_status(bench, go, error, status, code, threaded):  # noqa: PLR0917
     """Every exception ends the call with one status and code, and nothing escapes."""
 
     async def asynchronous(ctx):
@@ -81,7 +81,8 @@ def test_an_exception_that_cannot_be_printed_is_contained(bench, go):
 
     class OddError(Exception):
         def __str__(self):
-            raise RuntimeError("no")
+            msg = "no"
+            raise RuntimeError(msg)
 
     assert "OddError" in go(lambda: raises(bench, OddError())).text
 
@@ -171,7 +172,8 @@ def test_arguments_that_do_not_fit_the_types_never_reach_the_handler(bench, go):
     ran = []
 
     def structure(arguments):
-        raise ValueError("expected a date at /when")
+        msg = "expected a date at /when"
+        raise ValueError(msg)
 
     tool = bench.tool()
     implementation = Implementation(tool=tool, handler=ran.append, structure=structure)

@@ -21,6 +21,8 @@ WRITES = frozenset({Effect.NET_WRITE})
 
 
 class Terms:
+    """Retry terms, as plain as can be."""
+
     def __init__(self, attempts=3, base=1.0, cap=30.0):
         self.attempts, self.base, self.cap = attempts, base, cap
 
@@ -185,7 +187,8 @@ def test_the_second_attempt_may_succeed(bench, go, clock, attempts):
 
     async def handler(ctx):
         if ctx.attempt < 3:
-            raise Transient("later", retry_after=7 if ctx.attempt == 1 else None)
+            msg = "later"
+            raise Transient(msg, retry_after=7 if ctx.attempt == 1 else None)
         return f"attempt {ctx.attempt}"
 
     tool = bench.tool(idempotent=YES)
@@ -203,7 +206,8 @@ def test_counters_are_per_call(bench, go, attempts):
     async def handler(ctx, n):
         if n < 3 and n not in failed:
             failed.add(n)
-            raise Transient("once")
+            msg = "once"
+            raise Transient(msg)
         return n
 
     tool = bench.tool(idempotent=YES)
@@ -251,7 +255,7 @@ async def late_yes():
         (lambda failure, attempt: attempt < 2, 2, [1.0]),
     ],
 )
-def test_the_packs_hook(bench, go, clock, attempts, hook, count, sleeps):
+def test_the_packs_hook(bench, go, clock, attempts, hook, count, sleeps):  # noqa: PLR0917
     """True keeps, a number adds; anything else, an error and a late answer forbid."""
     object.__setattr__(bench.runtime, "hook_timeout", 0.0 if hook and count == 1 else 5.0)
     handler, seen = counting(Transient("x"))
@@ -281,7 +285,8 @@ def test_each_attempt_gets_fresh_arguments(bench, go, attempts):
     async def handler(ctx, items):
         seen.append(list(items))
         items.append("changed")
-        raise Transient("x")
+        msg = "x"
+        raise Transient(msg)
 
     tool = bench.tool(idempotent=YES)
     go(lambda: bench.run(handler, {"items": [1]}, tool=tool, retry=attempts()))

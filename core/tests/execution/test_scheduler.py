@@ -33,6 +33,8 @@ class Waiters:
         self.tasks = []
 
     async def ask(self, name, session="s", pack="p", claims=()):
+        """Ask for a turn in a task of its own."""
+
         async def wait():
             self.turns[name] = await self.scheduler.wait(session, pack, claims)
             self.got.append(name)
@@ -43,6 +45,7 @@ class Waiters:
         return task
 
     async def leave(self, name):
+        """Give a turn back, and let others go."""
         self.scheduler.leave(self.turns.pop(name))
         await turns()
 
@@ -336,7 +339,8 @@ def test_a_progress_listener_that_fails_hurts_nobody(bench, go):
     """Progress is not worth a call."""
 
     def broken(event):
-        raise RuntimeError("no")
+        msg = "no"
+        raise RuntimeError(msg)
 
     async def handler(ctx):
         return "x"

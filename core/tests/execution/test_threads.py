@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 
 import pytest
@@ -63,7 +62,7 @@ def test_an_exception_comes_back(go):
     threads.close()
 
 
-def test_a_stuck_thread_is_replaced_and_rejoins(go):
+def test_a_stuck_thread_is_replaced_and_rejoins(go, until):
     """Abandoned work is counted, replaced, and its thread serves again afterwards."""
     threads = Threads(1, spare=1)
     release, late = threading.Event(), []
@@ -77,15 +76,13 @@ def test_a_stuck_thread_is_replaced_and_rejoins(go):
             return "late"
 
         job = threads.submit(stuck)
-        while not started.is_set():
-            await asyncio.sleep(0)
+        await until(started.is_set)
         assert threads.abandon(job, late.append) is False
         assert threads.stuck == 1
         other = threads.submit(lambda: "other")
         await other.wait()
         release.set()
-        while not late:
-            await asyncio.sleep(0)
+        await until(lambda: late)
         return other.value
 
     assert go(main) == "other"
@@ -95,7 +92,7 @@ def test_a_stuck_thread_is_replaced_and_rejoins(go):
     threads.close()
 
 
-def test_a_job_that_has_not_started_is_dropped(go):
+def test_a_job_that_has_not_started_is_dropped(go, until):
     """A queued job can be taken back for certain."""
     threads = Threads(1)
     release, ran = threading.Event(), []
@@ -108,8 +105,7 @@ def test_a_job_that_has_not_started_is_dropped(go):
             release.wait(10)
 
         running = threads.submit(first)
-        while not started.is_set():
-            await asyncio.sleep(0)
+        await until(started.is_set)
         queued = threads.submit(lambda: ran.append(1))
         assert threads.abandon(queued) is True
         release.set()
@@ -122,7 +118,7 @@ def test_a_job_that_has_not_started_is_dropped(go):
     threads.close()
 
 
-def test_a_pool_whose_threads_are_all_stuck_refuses(go):
+def test_a_pool_whose_threads_are_all_stuck_refuses(go, until):
     """Nothing is queued that can never run."""
     threads = Threads(1, spare=0)
     release = threading.Event()
@@ -135,8 +131,7 @@ def test_a_pool_whose_threads_are_all_stuck_refuses(go):
             release.wait(10)
 
         job = threads.submit(stuck)
-        while not started.is_set():
-            await asyncio.sleep(0)
+        await until(started.is_set)
         threads.abandon(job)
         with pytest.raises(ThreadsStuckError, match="1 worker"):
             threads.submit(lambda: None)

@@ -55,15 +55,19 @@ class Called:
     """A handler that is an object."""
 
     async def __call__(self, ctx):
+        """Answer."""
         return "called"
 
     async def method(self, ctx):
+        """Answer."""
         return "called"
 
     def plain(self, ctx):
+        """Answer."""
         return "called"
 
     def lazy(self, ctx):
+        """Return what has to be awaited."""
         return self(ctx)
 
 
@@ -76,11 +80,11 @@ class Called:
         Called().lazy,
         functools.partial(Called().method),
         functools.partial(Called().plain),
-        lambda ctx: Called()(ctx),
+        lambda ctx: Called().method(ctx),
     ],
 )
 def test_handlers_of_every_shape_run(bench, go, handler):
-    """Functions, methods, objects and partials, sync and async, and those that return either."""
+    """Functions, methods, objects and partials, sync, async, or returning an awaitable."""
     outcome = go(lambda: bench.run(handler))
     assert outcome.result.content == (Text("called"),)
 
@@ -148,7 +152,8 @@ def test_the_tools_own_output_check_is_asked_last(bench, go):
     """A companion that checks output sees the structured value and may reject it."""
 
     def check(value):
-        raise ValueError("too small")
+        msg = "too small"
+        raise ValueError(msg)
 
     async def handler(ctx):
         return {"n": 1}
