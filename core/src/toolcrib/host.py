@@ -120,6 +120,14 @@ class _Diagnostics:
         self.facts[name] = value
 
 
+def _on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 # Not attrs: made once per attempt of every call, and most of it is never looked at.
 class RunContext:
     """The context of one attempt of one call, or of one resource (``attempt`` 0)."""
@@ -257,7 +265,10 @@ class RunContext:
         Raises:
             RuntimeError: called on the event loop, which it would block for ever.
         """
-        if self._loop is None:
+        if self._loop is None or _on_a_loop():
+            close = getattr(awaitable, "close", None)
+            if close is not None:
+                close()  # Or Python warns that nobody awaited it.
             text = "ctx.wait() is for sync handlers; in an async one, await"
             raise RuntimeError(text)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +123,8 @@ async def _executed(
     host = toolbox.host_of(pack.id)
     report = _reporter(session, item, sink) if sink is not None or toolbox.observed else None
 
+    loop = asyncio.get_running_loop()
+
     def make_context(attempt: int, token: CancelToken) -> RunContext:
         return RunContext(
             session,
@@ -134,6 +138,7 @@ async def _executed(
             diagnostics=diagnostics,
             notes=notes,
             progress=report,
+            loop=loop,
         )
 
     outcome = await execution.execute(
