@@ -203,7 +203,7 @@ def test_pages_join_to_the_whole_answer(tree, files, mode, limit):
         tree.write(name, "x\nno\nx\nx\n")
     whole = files.run("grep", pattern="x", mode=mode).structured["files"]
     cursor, pages = None, []
-    while True:
+    for _ in range(50):
         result = files.run("grep", pattern="x", mode=mode, limit=limit, cursor=cursor)
         pages += result.structured["files"]
         cursor = result.structured["cursor"]

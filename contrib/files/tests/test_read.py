@@ -40,7 +40,9 @@ def test_windows_join_to_the_whole_file(tree, files, said):
     lines = [f"{n} " + "x" * (n % 300) for n in range(1, 1500)]
     tree.write("f", "\n".join(lines) + "\n")
     got, start = [], 1
-    while start is not None:
+    for _ in range(50):
+        if start is None:
+            break
         result = files.run("read", path="f", start=start, limit=400)
         got += [line.split("\t", 1)[1] for line in result.content[0].text.splitlines()]
         start = result.structured["next_start"]
