@@ -186,8 +186,9 @@ def _flattened(
     for wire, step in zip(wires, steps, strict=True):
         inner: list[tuple[dict[str, Any], Step]] = [(wire, step)]
         if wire.keys() == {"anyOf"}:
-            if step is None:
-                inner = [(each, None) for each in wire["anyOf"]]
+            if step is None or "fields" in step:
+                # One table undoes every branch of the inner union.
+                inner = [(each, step) for each in wire["anyOf"]]
             elif "union" in step and [w for w, _ in step["union"]] == wire["anyOf"]:
                 inner = [(each, undo) for each, undo in step["union"]]
         flat += [pair for pair in inner if pair not in flat]
