@@ -11,15 +11,19 @@ import threading
 
 from collections.abc import Callable
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import SchemaError
 from .schema import JsonSchema, NormalSchema, Problem, engines, normalize
+from .schema.failures import UndecidableError
 from .schema.filling import Plan, plan
 from .schema.graph import every, is_heavy
-from .schema.judge import Judge, Undecidable
 from .schema.lowering import lower
 from .schema.values import describe
+
+
+if TYPE_CHECKING:
+    from .schema.judge import Judge
 
 
 __all__ = ["MOST_PROBLEMS", "Problem", "Validator", "Validators"]
@@ -35,11 +39,11 @@ class Validator:
         normal: What to check against.
     """
 
-    __slots__ = ("_accepts", "_judge", "_lock", "_multiples", "_other", "_plan", "normal")
+    __slots__ = ("_accepts", "_lock", "_made", "_multiples", "_other", "_plan", "normal")
 
     def __init__(self, normal: NormalSchema) -> None:
         self.normal = normal
-        self._judge = Judge(normal.schema)
+        self._made: Judge | None = None
         self._accepts: Callable[[Any], bool | None] | None = None
         self._other: engines.Other | None = None
         self._plan: Plan | None = None
@@ -94,8 +98,16 @@ class Validator:
         """Tell whether a pattern of the schema is found in a text, as far as known."""
         try:
             return self._judge.pattern(pattern).search(text) is not None
-        except Undecidable:
+        except UndecidableError:
             return False
+
+    @property
+    def _judge(self) -> Judge:
+        if self._made is None:
+            from .schema.judge import Judge  # noqa: PLC0415 - valid calls do without
+
+            self._made = Judge(self.normal.schema)
+        return self._made
 
     def _survey(self, value: Any) -> bool | None:
         """Tell whether a value holds floats; None if it is no JSON value or too deep."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from toolcrib import canonical
 from toolcrib.call import Repair
-from toolcrib.repair import TruncatedError, mend
 from toolcrib.schema.values import describe
 
 
@@ -86,6 +85,8 @@ def _parse(
 def _parse_mended(
     text: str, error: json.JSONDecodeError, max_depth: int, rules: frozenset[str]
 ) -> tuple[Any, list[Repair]]:
+    from toolcrib.repair import TruncatedError, mend  # noqa: PLC0415 - only for bad text
+
     try:
         clean, repairs = mend(text, rules)
         return canonical.loads(clean, max_depth=max_depth), repairs

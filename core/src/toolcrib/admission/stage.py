@@ -29,7 +29,7 @@ from toolcrib.errors import (
     Unavailable,
 )
 from toolcrib.outcome import Refusal
-from toolcrib.repair import LOSSLESS, Repairer
+from toolcrib.repair import LOSSLESS
 from toolcrib.schema import Problem
 from toolcrib.tool import Tool
 from toolcrib.validator import Validator, Validators
@@ -131,6 +131,8 @@ def _repair(
 ) -> tuple[tuple[Problem, ...], list[Repair]]:
     if not rules or validator.normal.verbatim or not _mendable(problems, rules):
         return problems, []
+    from toolcrib.repair import Repairer  # noqa: PLC0415 - only for invalid calls
+
     repairer = Repairer(validator, rules, max_depth=max_depth)
     left = repairer.mend(value, problems)
     return left[:_LISTED], repairer.repairs
@@ -161,6 +163,8 @@ def _freeze(
         value = json.loads(before)
     text = canonical.dumps(value)
     if ".0" in text and "R5" in rules and not validator.normal.verbatim:
+        from toolcrib.repair import Repairer  # noqa: PLC0415 - only where it may be needed
+
         repairer = Repairer(validator, rules)
         if repairer.whole_floats(value):
             text = canonical.dumps(value)

@@ -25,9 +25,16 @@ list, dropping an unknown key that has a value.
 
 from __future__ import annotations
 
-from .calls import expand_parallel, unwrap_name
-from .text import TruncatedError, mend
-from .values import LOSSLESS, OPTIONAL, Repairer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .rules import LOSSLESS, OPTIONAL
+
+
+if TYPE_CHECKING:
+    from .calls import expand_parallel, unwrap_name
+    from .text import TruncatedError, mend
+    from .values import Repairer
 
 
 __all__ = [
@@ -39,3 +46,19 @@ __all__ = [
     "mend",
     "unwrap_name",
 ]
+
+# Valid calls need none of these, and most calls are valid.
+_LAZY = {
+    "Repairer": "values",
+    "TruncatedError": "text",
+    "expand_parallel": "calls",
+    "mend": "text",
+    "unwrap_name": "calls",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        text = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(text)
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -9,17 +9,14 @@ from typing import Any
 from toolcrib import canonical
 from toolcrib.call import Repair
 from toolcrib.schema import Problem
-from toolcrib.schema.references import escape
+from toolcrib.schema.pointers import escape
 from toolcrib.schema.values import shorten, type_name
 from toolcrib.validator import Validator
 
 from .accepting import Reader
 
 
-__all__ = ["LOSSLESS", "OPTIONAL", "Repairer"]
-
-LOSSLESS = frozenset(f"R{number}" for number in range(1, 12))
-OPTIONAL = frozenset({"R12", "R13"})
+__all__ = ["Repairer"]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,300})(?:\.\d{1,300})?", re.ASCII)
 _SEPARATORS = re.compile(r"[,;\n]")

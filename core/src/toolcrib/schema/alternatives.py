@@ -7,10 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .graph import target
-from .judging import has_type
 from .problem import Problem
 from .telling import expected_type
-from .values import shorten, type_name
+from .values import has_type, shorten, type_name
 
 
 if TYPE_CHECKING:

@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import attrs
-
 from toolcrib.errors import SchemaError
 
 from .graph import every, in_place, reachable, target
-from .references import escape
+from .pointers import escape
 
 
 __all__ = ["close"]
@@ -46,14 +44,14 @@ def close(root: Schema) -> tuple[str, ...]:
     return tuple(pointer for _, pointer, _ in closing.found)
 
 
-@attrs.define
 class _Closing:
-    definitions: dict[str, Schema]
-    found: list[tuple[Schema, str, list[str] | None]] = attrs.field(factory=list)
-    _joined: set[str] = attrs.field(factory=set)
-    _unsafe: set[str] = attrs.field(factory=set)
-    _seen: set[int] = attrs.field(factory=set)
-    _steps: int = 0
+    def __init__(self, definitions: dict[str, Schema]) -> None:
+        self.definitions = definitions
+        self.found: list[tuple[Schema, str, list[str] | None]] = []
+        self._joined: set[str] = set()
+        self._unsafe: set[str] = set()
+        self._seen: set[int] = set()
+        self._steps = 0
 
     def survey(self, schemas: Iterable[Schema]) -> None:
         """Find the definitions that share a value, or that an unsafe place uses."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import keywords, patterns, values
+from . import keywords, values
+from .failures import PatternError
+from .pointers import escape
 from .rebuild import Handler, Node, Rebuild, registering
-from .references import escape
 
 
 __all__ = ["HANDLERS"]
@@ -182,7 +183,7 @@ def _weigh(walk: Rebuild, node: Node, text: str) -> int | None:
     except values.BudgetError as error:
         message = f"The schema {error}"
         raise walk.error(node, message) from None
-    except patterns.PatternError as error:
+    except PatternError as error:
         if not error.elsewhere:
             raise walk.error(node, f"The pattern {text[:80]!r} {error}") from None
         walk.need(node)

@@ -103,9 +103,10 @@ def _unevaluated(walk: Rebuild, node: Node) -> None:
     older = "additionalProperties" if properties else "items"
     alone = not any(key in node.raw for key in _EVALUATING)
     built = _schema_or_bool(walk, node)
-    if older in node.raw and not isinstance(node.raw[older], list):
+    listed = isinstance(node.raw.get(older), list)
+    if older in node.raw and (not listed or "additionalItems" in node.raw):
         return  # everything is evaluated already
-    if alone and (properties or not {"contains", "additionalItems"} & node.raw.keys()):
+    if alone and (properties or "contains" not in node.raw):
         walk.repair(node, f"said with {older}, which means the same here")
         node.out[older] = built
         return

@@ -13,8 +13,8 @@ from typing import Any
 from toolcrib.errors import SchemaError
 
 from .normal import JsonSchema
+from .pointers import escape
 from .problem import Problem
-from .references import escape
 from .values import shorten
 
 

@@ -11,11 +11,8 @@ import json
 
 from typing import Any
 
-import attrs
-
 from .graph import every, target
-from .judging import has_type
-from .values import type_name
+from .values import has_type, type_name
 
 
 __all__ = ["Plan", "plan"]
@@ -45,7 +42,6 @@ _ENTANGLED = frozenset(
 )
 
 
-@attrs.define(eq=False)
 class Plan:
     """What to fill below one place.
 
@@ -57,11 +53,14 @@ class Plan:
         entangled: Whether a filled value must be judged again.
     """
 
-    defaults: list[tuple[str, Any, str | None]] = attrs.field(factory=list)
-    inside: list[tuple[str, Plan]] = attrs.field(factory=list)
-    every: Plan | None = None
-    branches: list[tuple[str | list[str], Plan]] = attrs.field(factory=list)
-    entangled: bool = False
+    __slots__ = ("branches", "defaults", "entangled", "every", "inside")
+
+    def __init__(self) -> None:
+        self.defaults: list[tuple[str, Any, str | None]] = []
+        self.inside: list[tuple[str, Plan]] = []
+        self.every: Plan | None = None
+        self.branches: list[tuple[str | list[str], Plan]] = []
+        self.entangled = False
 
     def fill(self, value: Any) -> bool:
         """Fill a value in place; tell whether anything was added."""
@@ -100,11 +99,11 @@ def plan(root: Schema) -> Plan | None:
     return made
 
 
-@attrs.define
 class _Planner:
-    definitions: dict[str, Schema]
-    entangled: bool = False
-    _made: dict[str, Plan] = attrs.field(factory=dict)
+    def __init__(self, definitions: dict[str, Schema]) -> None:
+        self.definitions = definitions
+        self.entangled = False
+        self._made: dict[str, Plan] = {}
 
     def make(self, schema: Schema, depth: int) -> Plan | None:
         """Make the plan of one subschema; None if there is nothing to fill."""

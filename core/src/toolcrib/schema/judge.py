@@ -14,23 +14,20 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from . import alternatives, evaluating, judging, patterns, telling
+from . import alternatives, evaluating, judging, telling
+from .failures import PatternError, UndecidableError
 from .graph import target
 from .problem import Problem
-from .values import TYPE_NAMES, identity
+from .values import TYPE_NAMES, has_type, identity
 
 
-__all__ = ["Judge", "Undecidable"]
+__all__ = ["Judge"]
 
 Schema = dict[str, Any]
 Check = Callable[["Judge", Schema, Any, str], Iterator[Problem]]
 
 _MOST_TRIED = 30
 _MOST_STEPS = 3_000
-
-
-class Undecidable(Exception):  # noqa: N818 - it is a state, not a mistake
-    """Raised when a schema holds a pattern that only another engine can match."""
 
 
 class Judge:
@@ -96,7 +93,7 @@ class Judge:
         self.steps += 1
         kind = TYPE_NAMES[type(value)]
         kinds = schema.get("type")
-        if kinds is not None and kinds != kind and not judging.has_type(value, kind, kinds):
+        if kinds is not None and kinds != kind and not has_type(value, kind, kinds):
             yield telling.wrong_type(schema, value, pointer)
             return
         checks = _OF_TYPE[kind]
@@ -121,12 +118,14 @@ class Judge:
         """Return the compiled form of a pattern."""
         compiled = self._patterns.get(text)
         if compiled is None:
+            from . import patterns  # noqa: PLC0415 - only schemas with patterns pay
+
             try:
                 compiled = re.compile(patterns.read(text).python)
-            except patterns.PatternError as error:
+            except PatternError as error:
                 if self.lenient:
                     return _ANYTHING
-                raise Undecidable from error
+                raise UndecidableError from error
             self._patterns[text] = compiled
         return compiled
 

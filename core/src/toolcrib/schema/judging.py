@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from .nearness import nearest
+from .pointers import escape
 from .problem import MOST_ALLOWED, Problem
-from .references import escape
 from .telling import expected_type, unknown_property
 from .values import TYPE_NAMES, identity, shorten
 
@@ -27,7 +26,6 @@ __all__ = [
     "dependent_required",
     "dependent_schemas",
     "enum",
-    "has_type",
     "items",
     "multiple",
     "pattern",
@@ -56,18 +54,6 @@ BOUNDS = {
     "exclusiveMinimum": "a number greater than {}",
     "exclusiveMaximum": "a number less than {}",
 }
-
-
-def has_type(value: Any, kind: str, kinds: str | list[str]) -> bool:
-    """Tell whether a value of a JSON type is of one of the types of a schema."""
-    if kind == kinds or (not isinstance(kinds, str) and kind in kinds):
-        return True
-    if kind == "integer":
-        return "number" in ((kinds,) if isinstance(kinds, str) else kinds)
-    if kind == "number":
-        whole = "integer" in ((kinds,) if isinstance(kinds, str) else kinds)
-        return whole and isinstance(value, float) and value.is_integer()
-    return False
 
 
 def enum(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
@@ -117,6 +103,8 @@ def multiple(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator
     if isinstance(value, int) and isinstance(step, int):
         fits = value % step == 0
     else:
+        from fractions import Fraction  # noqa: PLC0415 - rare, and 4 ms to import
+
         fits = Fraction(repr(value)) % Fraction(repr(step)) == 0
     if not fits:
         yield Problem(pointer, "multipleOf", f"expected a multiple of {step}", shorten(value))
@@ -236,7 +224,8 @@ def property_names(judge: Judge, schema: Schema, value: Any, pointer: str) -> It
         if judge.accepts(child, name):
             continue
         if "enum" in child:
-            yield unknown_property(judge, child["enum"], name, value[name], pointer)
+            known = [each for each in child["enum"] if isinstance(each, str)]
+            yield unknown_property(judge, known, name, value[name], pointer)
         else:
             why = next(judge.walk(child, name, ""), None)
             expected = f"bad property name: {why.expected if why else ''}"

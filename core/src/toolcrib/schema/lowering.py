@@ -15,9 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
-from . import patterns
 from .graph import target
 
 
@@ -89,13 +86,13 @@ def lower(root: Schema) -> Schema:
     return schema
 
 
-@attrs.define
 class _Lowering:
-    definitions: dict[str, Schema]
-    written: dict[str, Schema] = attrs.field(factory=dict)
-    waiting: list[tuple[str, Schema]] = attrs.field(factory=list)
-    _names: dict[str, str] = attrs.field(factory=dict)
-    _count: int = 0
+    def __init__(self, definitions: dict[str, Schema]) -> None:
+        self.definitions = definitions
+        self.written: dict[str, Schema] = {}
+        self.waiting: list[tuple[str, Schema]] = []
+        self._names: dict[str, str] = {}
+        self._count = 0
 
     def write(self, schema: Schema, depth: int) -> Schema:
         """Write one subschema."""
@@ -111,7 +108,7 @@ class _Lowering:
         if "items" in schema and "prefixItems" in schema:
             out["additionalItems"] = self.part(schema["items"], depth)
         if "pattern" in schema:
-            out["pattern"] = patterns.read(schema["pattern"]).python
+            out["pattern"] = _python(schema["pattern"])
         if name is not None:
             reference = {"$ref": f"#/definitions/{self.reference(name)}"}
             return {"allOf": [reference, out]} if out else reference
@@ -169,10 +166,16 @@ def _patterns(lowering: _Lowering, out: Schema, value: Any, depth: int) -> None:
     # Two ways of writing one pattern become one; both schemas count then.
     written: Schema = {}
     for text, child in value.items():
-        python = patterns.read(text).python
+        python = _python(text)
         built = lowering.part(child, depth)
         written[python] = {"allOf": [written[python], built]} if python in written else built
     out["patternProperties"] = written
+
+
+def _python(pattern: str) -> str:
+    from . import patterns  # noqa: PLC0415 - only schemas with patterns pay
+
+    return patterns.read(pattern).python
 
 
 def _dependent(lowering: _Lowering, out: Schema, value: Any, depth: int) -> None:

@@ -10,16 +10,18 @@ from toolcrib.errors import SchemaError
 from . import closing, engines, graph, keywords, lowering
 from .copying import HANDLERS
 from .copying_more import HANDLERS as MORE_HANDLERS
-from .judge import Judge, Undecidable
+from .failures import UndecidableError
 from .normal import DEEPEST_VALUE, Change, Engine, JsonSchema, NormalSchema
 from .rebuild import Rebuild
-from .values import Budget, BudgetError, shorten
+from .values import Budget, BudgetError, shorten, type_name
 
 
 __all__ = ["normalize"]
 
 _HANDLERS = {**HANDLERS, **MORE_HANDLERS}
 _EXTRA = "install the extra toolcrib[jsonschema-rs]"
+# Compiling takes a fraction of a millisecond for each; above this, judging is cheaper.
+_MOST_COMPILED = 2_000
 _MOST_VERBATIM = 64_000
 _MOST_DOUBLINGS = 20
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -50,12 +52,11 @@ def normalize(
     if arguments:
         _object_root(built, walk)
     graph.refuse_loops(built)
-    heavy = graph.is_heavy(built)
-    engine = _engine(built, walk, heavy=heavy)
+    closed = closing.close(built) if arguments else ()
+    engine = _engine(built, walk)
     if engine != "jsonschema-rs":
         _drop_wrong_defaults(built, walk)
-    closed = closing.close(built) if arguments else ()
-    if engine == "jsonschema-rs":
+    else:
         engines.Other(built, "2020-12")
     return NormalSchema(
         schema=built,
@@ -101,7 +102,8 @@ def _object_root(built: dict[str, Any], walk: Rebuild) -> None:
     walk.repairs.append(Change("type", "/type", text))
 
 
-def _engine(built: dict[str, Any], walk: Rebuild, *, heavy: bool) -> Engine:
+def _engine(built: dict[str, Any], walk: Rebuild) -> Engine:
+    heavy = graph.is_heavy(built)
     if walk.needs:
         keyword, pointer = walk.needs[0]
         if heavy:
@@ -111,26 +113,37 @@ def _engine(built: dict[str, Any], walk: Rebuild, *, heavy: bool) -> Engine:
             text = f"Needs another engine; {_EXTRA}"
             raise SchemaError(text, keyword=keyword, pointer=pointer)
         return "jsonschema-rs"
-    if heavy:
-        return "toolcrib"
     schemas = [built, *built.get("$defs", {}).values()]
-    exact = all(lowering.is_exact(node) for schema in schemas for node in graph.every(schema))
-    return "fastjsonschema" if exact else "toolcrib"
+    nodes = [node for schema in schemas for node in graph.every(schema)]
+    if heavy or len(nodes) > _MOST_COMPILED or not all(map(lowering.is_exact, nodes)):
+        return "toolcrib"
+    return "fastjsonschema"
 
 
 def _drop_wrong_defaults(built: dict[str, Any], walk: Rebuild) -> None:
     """Leave out a default that its own schema rejects; then it means: nothing is sent."""
-    if not walk.defaults:
+    doubtful = [each for each in walk.defaults if not _plainly_fits(each[0])]
+    if not doubtful:
         return
+    from .judge import Judge  # noqa: PLC0415 - only for defaults that need judging
+
     judge = Judge(built)
-    for node, pointer in walk.defaults:
+    for node, pointer in doubtful:
         try:
             fits = judge.fresh().accepts(node, node["default"])
-        except Undecidable:
+        except UndecidableError:
             continue
         if not fits:
             text = f"left out {shorten(node.pop('default'))}: its own schema rejects it"
             walk.repairs.append(Change("default", pointer, text))
+
+
+_ANNOTATING = frozenset({"type", "default", "title", "description", "examples"})
+
+
+def _plainly_fits(node: dict[str, Any]) -> bool:
+    """Whether a default is of the one type that its schema asks for, and nothing more."""
+    return node.keys() <= _ANNOTATING and node.get("type") == type_name(node["default"])
 
 
 def _verbatim(

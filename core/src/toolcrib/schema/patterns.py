@@ -17,6 +17,7 @@ import attrs
 from .backtracking import weigh
 from .charsets import DIGIT, DOT, SPACE, WORD, Ranges, complement, emit, union
 from .expression import Alt, Assert, Expression, Look, Loop, Seq, Set
+from .failures import PatternError
 
 
 __all__ = ["Pattern", "PatternError", "read"]
@@ -34,17 +35,6 @@ _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
 _QUANTIFIER = re.compile(r"(?:([*+?])|\{(\d{1,5})(?:(,)(\d{1,5})?)?\})(\??)")
 _GROUP = re.compile(r"\((?:\?(?::|=|!|<=|<!|P?<([A-Za-z_$][\w$]*)>))?", re.ASCII)
 _FIRST_LOW_SURROGATE, _LAST_LOW_SURROGATE = 0xDC00, 0xDFFF
-
-
-class PatternError(ValueError):
-    """Raised when a pattern is not enforced by Python's engine.
-
-    ``elsewhere`` tells whether another engine may still take it.
-    """
-
-    def __init__(self, text: str, *, elsewhere: bool = False) -> None:
-        self.elsewhere = elsewhere
-        super().__init__(text)
 
 
 @attrs.frozen

@@ -6,18 +6,19 @@ in the list is left out and recorded, or refused if it nearly says a keyword.
 
 from __future__ import annotations
 
-import difflib
-
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import attrs
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.errors import SchemaError
 
-from . import keywords, patterns, values
+from . import keywords, values
+from .failures import UnresolvedError
 from .normal import Change
-from .references import Place, Resources, UnresolvedError, escape
+from .pointers import escape, unescape
+
+
+if TYPE_CHECKING:
+    from .references import Place, Resources
 
 
 __all__ = ["At", "Handler", "Node", "Rebuild", "registering"]
@@ -31,28 +32,34 @@ LONGEST_POINTER = 300
 Handler = Callable[["Rebuild", "Node"], None]
 
 
-@attrs.frozen
 class At:
     """Where the walk stands: pointer, base URI and depth."""
 
-    pointer: str
-    base: str
-    depth: int
+    __slots__ = ("base", "depth", "pointer")
+
+    def __init__(self, pointer: str, base: str, depth: int) -> None:
+        self.pointer = pointer
+        self.base = base
+        self.depth = depth
 
     def down(self, *steps: str) -> At:
         """Return the place some steps further down."""
         return At("/".join((self.pointer, *steps)), self.base, self.depth + 1)
 
 
-@attrs.frozen
 class Node:
     """One keyword on its way: its schema as authored, what is built, key and value."""
 
-    raw: Mapping[str, Any]
-    out: dict[str, Any]
-    key: str
-    value: Any
-    at: At
+    __slots__ = ("at", "key", "out", "raw", "value")
+
+    def __init__(
+        self, raw: Mapping[str, Any], out: dict[str, Any], key: str, value: Any, at: At
+    ) -> None:
+        self.raw = raw
+        self.out = out
+        self.key = key
+        self.value = value
+        self.at = at
 
     @property
     def pointer(self) -> str:
@@ -60,33 +67,38 @@ class Node:
         return f"{self.at.pointer}/{escape(self.key)}"
 
 
-@attrs.define
 class Rebuild:
     """One walk over one document.
 
-    Attributes:
+    Args:
         root: The document.
         draft: The declared draft, or None where a keyword of any draft counts.
         handlers: The function for each keyword of the closed list.
+
+    Attributes:
         needs: Keywords that only ``jsonschema-rs`` can enforce, with their pointers.
-        outside: Keywords that no normal form can hold, with their pointers.
+        outside: Keywords that no normal form can hold, as errors.
+        defaults: Subschemas with a default, and its pointer.
     """
 
-    root: Any
-    draft: str | None
-    handlers: Mapping[str, Handler]
-    losses: list[Change] = attrs.field(factory=list)
-    repairs: list[Change] = attrs.field(factory=list)
-    needs: list[tuple[str, str]] = attrs.field(factory=list)
-    outside: list[SchemaError] = attrs.field(factory=list)
-    defaults: list[tuple[dict[str, Any], str]] = attrs.field(factory=list)
-    budget: values.Budget = attrs.field(factory=values.Budget)
-    _definitions: dict[str, dict[str, Any]] = attrs.field(factory=dict)
-    _names: dict[str, str] = attrs.field(factory=dict)
-    _waiting: list[tuple[str, Place]] = attrs.field(factory=list)
-    _resources: Resources | None = None
-    _weights: dict[str, int | None] = attrs.field(factory=dict)
-    _nodes: int = 0
+    def __init__(
+        self, *, root: Any, draft: str | None, handlers: Mapping[str, Handler]
+    ) -> None:
+        self.root = root
+        self.draft = draft
+        self.handlers = handlers
+        self.losses: list[Change] = []
+        self.repairs: list[Change] = []
+        self.needs: list[tuple[str, str]] = []
+        self.outside: list[SchemaError] = []
+        self.defaults: list[tuple[dict[str, Any], str]] = []
+        self.budget = values.Budget()
+        self._definitions: dict[str, dict[str, Any]] = {}
+        self._names: dict[str, str] = {}
+        self._waiting: list[tuple[str, Place]] = []
+        self._resources: Resources | None = None
+        self._weights: dict[str, int | None] = {}
+        self._nodes = 0
 
     def run(self) -> dict[str, Any]:
         """Build the whole document."""
@@ -103,6 +115,8 @@ class Rebuild:
     def resources(self) -> Resources:
         """The identifiers of the document, collected when first needed."""
         if self._resources is None:
+            from .references import Resources  # noqa: PLC0415 - only for references
+
             self._resources = Resources(self.root, self.draft)
         return self._resources
 
@@ -166,6 +180,8 @@ class Rebuild:
     def weigh(self, pattern: str) -> int | None:
         """Read a pattern and return the longest text on which it is tried."""
         if pattern not in self._weights:
+            from . import patterns  # noqa: PLC0415 - only schemas with patterns pay
+
             self.budget.spend(COST_OF_PATTERN)
             self._weights[pattern] = patterns.read(pattern).limit
         return self._weights[pattern]
@@ -198,6 +214,8 @@ class Rebuild:
             )
         if key in keywords.BENIGN or key.startswith(("x-", "$$")):
             return
+        import difflib  # noqa: PLC0415 - rare
+
         folded = {name.casefold(): name for name in keywords.ASSERTIONS}
         wanted = key.replace("_", "").replace("-", "").casefold()
         close = difflib.get_close_matches(wanted[:64], folded, n=1, cutoff=0.85)
@@ -250,4 +268,4 @@ def _has_identifier(raw: Any) -> bool:
 
 
 def _last(pointer: str) -> str:
-    return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    return unescape(pointer.rpartition("/")[2])

@@ -10,8 +10,11 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import attrs
 
+from .failures import UnresolvedError
+from .pointers import escape, unescape
 
-__all__ = ["Place", "Resources", "UnresolvedError"]
+
+__all__ = ["Place", "Resources"]
 
 _MAPS = (
     "$defs",
@@ -43,10 +46,6 @@ _LONGEST_POINTER = 20_000
 _OPAQUE = re.compile(r"(?:urn|tag):", re.IGNORECASE)
 
 
-class UnresolvedError(ValueError):
-    """Raised when a reference leads nowhere, or out of the document."""
-
-
 @attrs.frozen
 class Place:
     """A subschema, its JSON pointer and the URI that references in it start from."""
@@ -74,11 +73,6 @@ def subschemas(schema: Any, pointer: str) -> Iterator[tuple[Any, str]]:
             )
         elif found is not None:
             yield found, f"{pointer}/{key}"
-
-
-def escape(token: str) -> str:
-    """Escape one step of a JSON pointer (RFC 6901)."""
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 def join(base: str, reference: str) -> str:
@@ -144,7 +138,7 @@ class Resources:
     def _follow(self, place: Place, fragment: str) -> Place:
         schema, base = place.schema, place.base
         for step in fragment.split("/")[1:]:
-            token = step.replace("~1", "/").replace("~0", "~")
+            token = unescape(step)
             if isinstance(schema, Mapping) and token in schema:
                 schema = schema[token]
             elif isinstance(schema, list) and token.isdecimal() and int(token) < len(schema):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .nearness import nearest
+from .pointers import escape
 from .problem import MOST_ALLOWED, Problem
-from .references import escape
 from .values import describe, shorten
 
 

@@ -7,14 +7,13 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-import attrs
-
 
 __all__ = [
     "TYPE_NAMES",
     "Budget",
     "BudgetError",
     "describe",
+    "has_type",
     "identity",
     "shorten",
     "type_name",
@@ -44,11 +43,11 @@ class BudgetError(ValueError):
     """Raised when a value is no JSON value, or too much of one."""
 
 
-@attrs.define
 class Budget:
     """How much of values a schema may still hold: characters and nested items."""
 
-    left: int = 512_000
+    def __init__(self, left: int = 512_000) -> None:
+        self.left = left
 
     def copy(self, value: Any, depth: int = 0) -> Any:
         """Copy a JSON value.
@@ -112,6 +111,18 @@ def type_name(value: Any) -> str:
 def describe(value: Any) -> str:
     """Name the type of a value in words, with its article."""
     return _ARTICLES.get(type_name(value), "something that is no JSON value")
+
+
+def has_type(value: Any, kind: str, kinds: str | list[str]) -> bool:
+    """Tell whether a value of a JSON type is of one of the types of a schema."""
+    if kind == kinds or (not isinstance(kinds, str) and kind in kinds):
+        return True
+    if kind == "integer":
+        return "number" in ((kinds,) if isinstance(kinds, str) else kinds)
+    if kind == "number":
+        whole = "integer" in ((kinds,) if isinstance(kinds, str) else kinds)
+        return whole and isinstance(value, float) and value.is_integer()
+    return False
 
 
 def shorten(value: Any, most: int = 40) -> str:

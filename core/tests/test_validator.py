@@ -1,0 +1,246 @@
+"""Verdicts, explanations and caching of validators."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import pytest
+
+from toolcrib.errors import SchemaError
+from toolcrib.schema import normalize
+from toolcrib.validator import Validator, Validators
+
+
+def _check(schema, value):
+    return Validators().get(schema).check(value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "valid"),
+    [
+        ({"type": "integer"}, 1.0, True),
+        ({"type": "integer"}, 1.5, False),
+        ({"type": "integer"}, True, False),
+        ({"type": "number"}, False, False),
+        ({"type": "number"}, math.nan, False),
+        ({"type": "number", "minimum": 1, "maximum": 60}, math.inf, False),
+        ({}, [1, math.nan], False),
+        ({"enum": [1]}, True, False),
+        ({"enum": [1]}, 1.0, True),
+        ({"const": {"a": [False]}}, {"a": [0]}, False),
+        ({"const": None}, None, True),
+        ({"uniqueItems": True}, [1, True], True),
+        ({"uniqueItems": True}, [1, 1.0], False),
+        ({"uniqueItems": True}, [{"a": 1, "b": [2]}, {"b": [2], "a": 1}], False),
+        ({"uniqueItems": True}, [[1], [True]], True),
+        ({"multipleOf": 0.01}, 19.99, True),
+        ({"multipleOf": 0.3}, 10**40, False),
+        ({"multipleOf": 3}, 1e308, False),
+        ({"multipleOf": 3}, 9, True),
+        ({"maxLength": 1}, "\U0001f600", True),
+        ({"type": "array"}, (1,), False),
+        ({"type": "object"}, {1: 2}, False),
+        ({"pattern": "^a$"}, "a\n", False),
+        ({"items": False}, [], True),
+        ({"items": False}, [1], False),
+        ({"prefixItems": [{"type": "null"}], "items": {"type": "string"}}, [None, "x"], True),
+        ({"prefixItems": [{"type": "null"}], "items": {"type": "string"}}, [None, 1], False),
+        ({"contains": {"const": 1}, "minContains": 2}, [1, 1], True),
+        ({"contains": {"const": 1}, "minContains": 2}, [1, 2], False),
+        ({"contains": {"const": 1}, "maxContains": 1}, [1, 1], False),
+        ({"contains": {"const": 1}, "minContains": 0}, [], True),
+        ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, False),
+        ({"dependentSchemas": {"a": {"minProperties": 2}}}, {"a": 1}, False),
+        ({"if": {"const": 1}, "then": False, "else": True}, 1, False),
+        ({"properties": {"a": False}}, {"a": 1}, False),
+        ({"additionalProperties": False, "required": ["a"]}, {"a": 1}, False),
+        ({"const": {"$ref": "#/x"}}, {"$ref": "#/x"}, True),
+        ({"enum": [{"$id": "a"}, {"id": "b"}]}, {"id": "b"}, True),
+        (
+            {"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": False},
+            {"a": 1},
+            True,
+        ),
+        (
+            {"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": False},
+            {"b": 1},
+            False,
+        ),
+        (
+            {"properties": {"a-b": {"type": "string"}, "ab": {"type": "null"}}},
+            {"ab": ""},
+            False,
+        ),
+        ({"patternProperties": {"^x": {"type": "null"}}}, {"x1": 1}, False),
+        ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, False),
+    ],
+)
+def test_verdicts_are_exact(schema, value, valid):
+    """Numbers, booleans, order and text are compared as JSON Schema says."""
+    assert (not _check(schema, value)) is valid
+
+
+def test_a_value_is_never_changed():
+    """Checking fills nothing in, whatever defaults there are."""
+    value = {}
+    schema = {"properties": {"a": {"type": "integer", "default": 1}}}
+    assert _check(schema, value) == ()
+    assert value == {}
+
+
+def test_every_problem_is_told_at_once():
+    """One answer names each problem by pointer, and what was expected and sent."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "maximum": 14},
+            "list": {"type": "array", "items": {"type": "string"}},
+            "mode": {"enum": ["fast", "slow"]},
+            "a/b": {"type": "object", "properties": {"~": {"const": 1}}},
+            "need": {"type": "string"},
+        },
+        "required": ["need"],
+        "additionalProperties": False,
+    }
+    value = {"n": 99, "list": ["x", 2], "mode": "fats", "a/b": {"~": 2}, "nede": 1}
+    problems = {problem.pointer: problem for problem in _check(schema, value)}
+    assert problems.keys() == {"/n", "/list/1", "/mode", "/a~1b/~0", "/need", "/nede"}
+    assert str(problems["/n"]) == "/n: expected a number up to 14, got 99"
+    assert problems["/mode"].allowed == ('"fast"', '"slow"')
+    assert problems["/mode"].hint == 'Did you mean "fast"?'
+    assert problems["/need"].keyword == "required"
+    assert problems["/nede"].hint == 'Did you mean "need"?'
+
+
+def test_problems_are_bounded_in_number_and_size():
+    """A thousand mistakes and huge values make a short answer."""
+    schema = {"items": {"enum": [f"value {n} " + "x" * 200 for n in range(100)]}}
+    problems = _check(schema, ["y" * 10_000] * 1_000)
+    assert len(problems) == 10
+    assert all(len(str(problem)) < 2_500 for problem in problems)
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+def test_unions_are_explained_by_the_branch_that_was_meant(keyword):
+    """A telling constant picks the branch; types are merged where none fits."""
+    branch = {"type": "object", "required": ["kind", "size"]}
+    schema = {
+        keyword: [
+            {**branch, "properties": {"kind": {"const": "a"}, "size": {"type": "string"}}},
+            {**branch, "properties": {"kind": {"const": "b"}, "size": {"type": "integer"}}},
+            {"type": "null"},
+        ]
+    }
+    (problem,) = _check(schema, {"kind": "b", "size": "x"})
+    assert (problem.pointer, problem.expected) == ("/size", "expected an integer")
+    (problem,) = _check(schema, 3)
+    assert problem.expected == "expected an object or null"
+
+
+def test_schemas_that_cannot_be_enforced_raise_every_time():
+    """A refused schema is remembered as refused."""
+    validators = Validators()
+    schema = {"type": "strng"}
+    for _ in range(2):
+        with pytest.raises(SchemaError) as caught:
+            validators.get(schema)
+        assert caught.value.pointer == "/type"
+
+
+def test_validators_are_shared_by_equal_normal_forms():
+    """Two tools with one schema compile it once."""
+    validators = Validators()
+    assert validators.get({"type": "float"}) is validators.get({"type": "number"})
+
+
+def test_arguments_and_other_schemas_are_kept_apart():
+    """One schema object is closed as arguments and open as anything else."""
+    validators = Validators()
+    schema = {"type": "object", "properties": {"a": {}}}
+    assert validators.get(schema).is_valid({"b": 1})
+    assert not validators.get(schema, arguments=True).is_valid({"b": 1})
+    assert validators.get(schema).is_valid({"b": 1})
+
+
+def test_the_cache_is_bounded():
+    """Old schemas make room for new ones, and are still right when they come back."""
+    validators = Validators(most=3)
+    schemas = [{"const": number} for number in range(20)]
+    for number, schema in enumerate(schemas):
+        assert validators.get(schema).is_valid(number)
+    assert len(validators._by_id) == len(validators._by_digest) == 3
+    assert validators.get(schemas[0]).is_valid(0)
+
+
+def test_validators_are_shared_by_threads():
+    """Many threads that use one new validator at once get one right answer each."""
+    validators = Validators()
+    schema = {"properties": {"a": {"type": "array", "items": {"type": "integer"}}}}
+    wrong = []
+
+    def work():
+        for number in range(50):
+            good = validators.get(schema).check({"a": [number]})
+            bad = validators.get(schema).check({"a": [str(number)]})
+            if good or [problem.pointer for problem in bad] != ["/a/0"]:
+                wrong.append((good, bad))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_defaults_are_filled_at_every_depth():
+    """Missing keys get their default, each a value of its own."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "default": 3},
+            "list": {"default": []},
+            "o": {"type": "object", "properties": {"deep": {"default": "x"}}},
+            "items": {"type": "array", "items": {"properties": {"k": {"default": False}}}},
+            "opt": {
+                "anyOf": [
+                    {"properties": {"d": {"default": 1}}, "type": "object"},
+                    {"type": "null"},
+                ]
+            },
+            "bad": {"type": "string", "default": None},
+        },
+    }
+    validator = Validator(normalize(schema))
+    one, two = {"o": {}, "items": [{}], "opt": {}}, {}
+    validator.fill(one)
+    validator.fill(two)
+    assert one == {
+        "n": 3,
+        "list": [],
+        "o": {"deep": "x"},
+        "items": [{"k": False}],
+        "opt": {"d": 1},
+    }
+    assert two == {"n": 3, "list": []}
+    assert one["list"] is not two["list"]
+
+
+def test_defaults_of_a_recursive_schema_end():
+    """A tree is filled as deep as it is sent."""
+    schema = {
+        "$ref": "#/$defs/n",
+        "$defs": {
+            "n": {
+                "type": "object",
+                "properties": {
+                    "size": {"default": 1},
+                    "kids": {"type": "array", "items": {"$ref": "#/$defs/n"}},
+                },
+            }
+        },
+    }
+    value = {"kids": [{}]}
+    Validator(normalize(schema)).fill(value)
+    assert value == {"size": 1, "kids": [{"size": 1}]}
