@@ -115,6 +115,54 @@ def test_property_names_that_would_coincide_cost_strict_or_the_tool():
     assert "_top_81bf98" in projected.refusals[0].text
 
 
+# -- telling a model where it went wrong -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("declared", "sent"),
+    [
+        ("", ""),
+        ("/labels/b", "/labels/1/value"),
+        ("/labels/b/x", "/labels/1/value/x"),
+        ("/labels/gone", "/labels"),
+        ("/pair/1", "/pair/item_1"),
+        ("/list/0/in/k", "/list/0/in/0/value"),
+        ("/plain/0", "/plain/0"),
+    ],
+)
+def test_a_pointer_is_said_as_the_model_knows_it(declared, sent):
+    """Errors speak of what was sent, not of what it became."""
+    map_ = {"type": "object", "additionalProperties": {"type": "integer"}}
+    tuple_ = {
+        "type": "array",
+        "prefixItems": [{"type": "string"}, {"type": "integer"}],
+        "items": False,
+        "minItems": 2,
+    }
+    inner = {"type": "object", "properties": {"in": {"anyOf": [map_, {"type": "null"}]}}}
+    schema = {
+        "type": "object",
+        "properties": {
+            "labels": map_,
+            "pair": tuple_,
+            "list": {"type": "array", "items": {**inner, "required": ["in"]}},
+            "plain": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["labels", "pair", "list", "plain"],
+    }
+    inverse = _one(schema, strict=True).inverse
+    value = {"labels": {"a": 1, "b": 2}, "pair": ["x", 1], "list": [{"in": {"k": 1}}]}
+    assert inverse.locate(declared, inverse.encode({**value, "plain": ["p"]})) == sent
+
+
+def test_a_wrapped_root_is_part_of_the_pointer():
+    """The model knows the arguments inside their wrapper."""
+    branch = {"type": "object", "properties": {"op": {"const": "get"}}, "required": ["op"]}
+    other = {"type": "object", "properties": {"op": {"const": "put"}}, "required": ["op"]}
+    inverse = _one({"oneOf": [branch, other]}).inverse
+    assert inverse.locate("/op", {"input": {"op": "get"}}) == "/input/op"
+
+
 # -- strict, budgets and limits ----------------------------------------------------
 
 

@@ -76,6 +76,48 @@ class Inverse:
             _refuse(f"expected an object, got {_kind(value)}")
         return value
 
+    def locate(self, pointer: str, sent: Mapping[str, Any]) -> str:
+        """Return where a model finds what a pointer into the declared arguments means.
+
+        A model knows the arguments as it sent them: an error at ``/labels/a`` of a map
+        is told to it as ``/labels/0/value``.
+
+        Args:
+            pointer: JSON pointer into the declared arguments.
+            sent: The arguments as they were sent.
+        """
+        step: Step = self.step
+        value: Any = sent
+        out = ""
+        tokens = pointer.split("/")[1:]
+        while True:
+            step, out, value = self._opened(step, out, value)
+            if step is None or not tokens:
+                return "/".join([out, *tokens]) if tokens else out
+            found = _entered(step, tokens.pop(0), value)
+            if found is None:
+                return out
+            more, step, value = found
+            out += more
+
+    def _opened(self, step: Step, at: str, value: Any) -> tuple[Step, str, Any]:
+        """Go through wrappers, references and unions, down to a step of a container."""
+        for _ in range(64):
+            if step is None:
+                break
+            if "wrap" in step:
+                at += f"/{step['wrap']}"
+                value = value.get(step["wrap"]) if isinstance(value, Mapping) else None
+                step = step["of"]
+            elif "ref" in step:
+                step = self._referred(step)
+            elif "union" in step:
+                fitting = (s for w, s in step["union"] if fits(w, value, self.schema))
+                step = next(fitting, None)
+            else:
+                break
+        return step, at, value
+
     def to_json(self) -> dict[str, Any]:
         """Return the inverse as a JSON-safe value."""
         return {
@@ -242,6 +284,32 @@ class Inverse:
 
     def _do_ref(self, step: Mapping[str, Any], value: Any) -> Any:
         return self._do(self._referred(step), value)
+
+
+def _entered(step: Mapping[str, Any], token: str, value: Any) -> tuple[str, Step, Any] | None:
+    """Go one token of a declared pointer down a sent value; None: it is not there."""
+    name = token.replace("~1", "/").replace("~0", "~")
+    if "pairs" in step:
+        for i, pair in enumerate(value if isinstance(value, list | tuple) else ()):
+            if isinstance(pair, Mapping) and pair.get("key") == name:
+                return f"/{i}/value", step["pairs"], pair.get("value")
+        return None
+    if "fields" in step:
+        sent, inner = name, step.get("rest")
+        for key, (declared, _, below) in step["fields"].items():
+            if declared == name:
+                sent, inner = key, below
+        found = value.get(sent) if isinstance(value, Mapping) else None
+        return f"/{escape(sent)}", inner, found
+    number = int(token) if token.isdecimal() else 0
+    if "tuple" in step:
+        inner = step["tuple"][number] if number < len(step["tuple"]) else None
+        found = value.get(f"item_{token}") if isinstance(value, Mapping) else None
+        return f"/item_{token}", inner, found
+    prefix = step.get("prefix", ())
+    inner = prefix[number] if number < len(prefix) else step.get("items", step.get("rest"))
+    listed = isinstance(value, list | tuple) and number < len(value)
+    return f"/{token}", inner, value[number] if listed else None
 
 
 def _refuse(text: str) -> NoReturn:

@@ -97,14 +97,13 @@ def _properties(
     _enter(walk, properties, at)
     simple = walk.profile.simple
     for name, sub in properties.items():
-        if all_needed and names is properties and name not in wanted:
-            # The commonest property by far: a plain scalar that may be left out.
-            kind = sub.get("type") if sub.__class__ is dict else None
-            if kind.__class__ is str and kind in SCALARS and sub.keys() <= simple:
-                sent[name] = {**sub, "type": [kind, "null"]}
-                fields[name] = [name, True, None]
-                needed.append(name)
-                continue
+        if all_needed and name not in wanted and _is_plain(sub, simple):
+            # The commonest property by far: a scalar that may be left out.
+            wire_name = names[name] if names is not properties else name
+            sent[wire_name] = {**sub, "type": [sub["type"], "null"]}
+            fields[wire_name] = [name, True, None]
+            needed.append(wire_name)
+            continue
         below = f"{at}/properties/{escape(name)}"
         if sub is False:
             walk.lose(below, "false", "dropped", "never accepted")
@@ -121,6 +120,14 @@ def _properties(
             needed.append(wire_name)
     walk.level -= 1
     return sent, fields, needed
+
+
+def _is_plain(sub: Any, simple: frozenset[str]) -> bool:
+    """Tell whether a property is a scalar that is sent as it is."""
+    if sub.__class__ is not dict:
+        return False
+    kind = sub.get("type")
+    return kind.__class__ is str and kind in SCALARS and sub.keys() <= simple
 
 
 def _names(walk: Walk, properties: Mapping[str, Any], at: str) -> Mapping[str, str]:
