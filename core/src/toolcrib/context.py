@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from logging import Logger
 
     from .outcome import ArtifactLink
+    from .signature import Signature
 
 
 __all__ = [
@@ -194,6 +195,9 @@ class Context(Protocol):
     deadline: float | None
     attempt: int
     idempotency_key: str
+    # What was judged, paths resolved: a handler compares, so that it acts on nothing
+    # else. None while a resource is opened.
+    signature: Signature | None
 
     async def secret(self, name: str, *, destination: str | None = None) -> str:
         """Return a secret that policy binds to this tool (and destination)."""

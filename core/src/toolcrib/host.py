@@ -20,6 +20,7 @@ from .lifetimes import guard_cycle
 if TYPE_CHECKING:
     from .context import Agents, Artifacts, Ask, Clock, Jobs, PackHost, Secrets, Workspace
     from .session import Session
+    from .signature import Signature
     from .vocabulary import Mode
 
 
@@ -146,6 +147,7 @@ class RunContext:
         "host",
         "idempotency_key",
         "invocation_id",
+        "signature",
         "tool_id",
     )
 
@@ -165,8 +167,10 @@ class RunContext:
         progress: Callable[[str, float | None, float | None], None] | None = None,
         opening: tuple[Any, ...] = (),
         loop: asyncio.AbstractEventLoop | None = None,
+        signature: Signature | None = None,
     ) -> None:
         self._session = session
+        self.signature = signature
         self.host = host
         self.tool_id = tool_id
         self.invocation_id = invocation_id

@@ -139,6 +139,7 @@ async def _executed(
             notes=notes,
             progress=report,
             loop=loop,
+            signature=authorized.signature,
         )
 
     outcome = await execution.execute(
