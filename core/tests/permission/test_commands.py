@@ -98,6 +98,33 @@ def test_a_deny_does_not_see_what_is_not_there(command, judged):
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["sh", "-c", "git push"],
+        ["bash", "-lc", "cd d && git push origin"],
+        ["bash", "-c", "git status; git push"],
+        ["sh", "-c", "echo $(git push)"],
+        ["sh", "-c", "git log | xargs git push"],
+        ["sh", "-c", "if true; then git push; fi"],
+        ["sh", "-c", "echo 'open; git push"],
+        ["sh", "-c", "git log\ngit push"],
+        ["eval", "git push"],
+        ["eval", "git", "push"],
+        ["sudo", "sh", "-c", "git push"],
+        ["ssh", "host", "git push"],
+        ["su", "me", "-c", "git push"],
+        ["git", "push", "-m", "a\nb"],
+        ["timeout", "5", "sh", "-c", "sh -c 'git push'"],
+    ],
+)
+def test_a_deny_sees_what_a_shell_is_told(words, judged):
+    """However deep it is wrapped, and over several lines."""
+    call = Signature(writes=[resources.Command(words)])
+    rules = ["allow *", "deny files.*(command=git push *)"]
+    assert judged(call, *rules, mode="trust") == "rule.denied"
+
+
+@pytest.mark.parametrize(
     "command",
     ["rm -rf x", "rm -fr x", "rm -r -f x", "rm --recursive --force x", "rm --recur -f x",
      "rm -v -rf x", "rm x -rf", "rm -rf -- x", "/bin/rm -rf x", "r''m -rf x", "rm -Rf x",
@@ -166,3 +193,25 @@ def test_a_broken_canonical_text_is_taken_for_the_worst(judged):
     call = Signature(writes=[Resource("command", "git 'status")])
     assert judged(call, "allow files.*(command=git *)") == "ask"
     assert judged(call, "allow *", "deny *(command=rm *)") == "rule.denied"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["xargs", "-a"] * 2000,
+        ["find", "-exec"] * 2000,
+        ["env", *["-i", "A=1", "x"] * 1000],
+        ["ssh", *["h"] * 3000],
+        ["sh", "-c", "sh -c 'x;'" * 1000],
+        ["eval", "$(" * 3000],
+    ],
+)
+def test_a_command_cannot_make_judging_slow(words, judged):
+    """One that wraps more than anybody would write is taken for the worst."""
+    import time  # noqa: PLC0415
+
+    call = Signature(writes=[resources.Command(words)])
+    start = time.process_time()
+    answer = judged(call, "allow *", "deny *(command=git push *)", "ask *(command=rm *)")
+    assert time.process_time() - start < 1
+    assert answer in {"rule.denied", "run"}

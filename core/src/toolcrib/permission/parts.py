@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolcrib import resources, rules
-from toolcrib.codes import refuse
 from toolcrib.outcome import Refusal
 from toolcrib.resources import paths
 from toolcrib.signature import Resource, Signature
 from toolcrib.vocabulary import Access, Effect
 
+from . import refusals
 from .typed import Anchor, Place, core_resources
 
 
@@ -88,7 +88,7 @@ class Part:
         self.spelling = spelling
         self.own = own
         self._narrow: dict[str, list[list[str]]] | None = None
-        self._wide: dict[str, list[list[str]]] | None = None
+        self._wide: dict[str, list[list[str]] | None] | None = None
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -106,12 +106,24 @@ class Part:
         return self._narrow[type]
 
     def wide(self, type: str) -> list[list[str]]:  # noqa: A002
-        """Return its value and what could be taken for it, for what denies or asks."""
+        """Return its value and what could be taken for it, for what denies or asks.
+
+        Raises:
+            ValueError: it cannot be taken apart, so it may be anything.
+        """
         if self._wide is None:
             self._wide = {}
         if type not in self._wide:
-            self._wide[type] = rules.wide(type, self._as(type), self.spelling)
-        return self._wide[type]
+            try:
+                found = rules.wide(type, self._as(type), self.spelling)
+            except ValueError:
+                found = None
+            self._wide[type] = found
+        lists = self._wide[type]
+        if lists is None:
+            message = f"{self} cannot be taken apart"
+            raise ValueError(message)
+        return lists
 
     def _as(self, type: str) -> str:  # noqa: A002
         value = self.value or ""
@@ -165,7 +177,7 @@ def parts_of(
     if not effects <= tool.effects:
         excess = effects - tool.effects
         if not _is_own_state(excess, stated, tool, context):
-            return _wider(tool, excess)
+            return refusals.wider(tool, excess)
         effects, moved = effects & tool.effects | {_HOST_STATE}, True
     found = [] if vague else _stated_parts(effects, stated, tool, context)
     placed = {part.effect for part in found}
@@ -280,12 +292,3 @@ def _core_part(resource: Resource, tool: Tool, context: AuthorityContext) -> Par
         resource.spelling,
         own=resource.type == "path" and context.is_own(tool.pack, resource.value),
     )
-
-
-def _wider(tool: Tool, excess: frozenset[Effect]) -> Refusal:
-    names = ", ".join(sorted(excess))
-    text = (
-        f"This call of {tool.id} would also do {names}, which the tool does not declare. "
-        "Nothing ran. Its pack has to declare the effect."
-    )
-    return refuse("signature.wider", tool.id, text, effects=sorted(excess))

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from toolcrib.outcome import Refusal
     from toolcrib.question import Deny, Grant
     from toolcrib.rules import Rule
-    from toolcrib.vocabulary import Label
+    from toolcrib.tool import Tool
+    from toolcrib.vocabulary import Effect, Label
 
     from .context import AuthorityContext
     from .parts import Part
 
 
-__all__ = ["denied", "labels", "lapsed", "mode", "outside", "person", "protected"]
+__all__ = ["denied", "labels", "lapsed", "mode", "outside", "person", "protected", "wider"]
 
 
 def _file(context: AuthorityContext) -> str:
@@ -100,3 +101,13 @@ def lapsed(admitted: AdmittedCall, grant: Grant, why: str) -> Refusal:
         "ran. Make the call again to be asked again."
     )
     return refuse(code, admitted.tool.id, text, grant=grant.id)
+
+
+def wider(tool: Tool, excess: Iterable[Effect]) -> Refusal:
+    """Refuse a call that touches more than its tool declares."""
+    names = sorted(excess)
+    text = (
+        f"This call of {tool.id} would also do {', '.join(names)}, which the tool does not "
+        "declare. Nothing ran. Its pack has to declare the effect."
+    )
+    return refuse("signature.wider", tool.id, text, effects=names)

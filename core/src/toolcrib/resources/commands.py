@@ -26,7 +26,12 @@ _WRAPPERS = {
     "unshare": 0, "watch": 0, "xargs": 0, "xvfb-run": 0,
 }  # fmt: skip
 _EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_DEEPEST = 6
+# Programs that run a text: after an option with a "c" in it, or all of their words.
+_SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "su", "zsh"})
+_JOINING = frozenset({"ssh", "watch"})
+_BETWEEN = re.compile(r"[;&|\n(){}`]|\$\(|\b(?:then|do|else|if|while)\b")
+_MOST = 64
+_LONGEST = 40_000
 
 
 def canonical(value: str | Sequence[str], env: Mapping[str, str]) -> str:
@@ -66,39 +71,82 @@ def wrappers() -> frozenset[str]:
     return frozenset(_WRAPPERS)
 
 
-def forms(parts: list[str], *, depth: int = 0) -> list[list[str]]:
+def forms(parts: list[str]) -> list[list[str]]:
     """Return a command without leading assignments, and every command that it wraps.
 
     ``timeout 5 git push`` holds ``git push`` (and, for all the core knows, ``5 git
     push``). What denies or asks looks at all of them, what allows at none.
+
+    Raises:
+        ValueError: it wraps more than anybody would write.
     """
+    found: dict[tuple[str, ...], None] = {}
+    waiting = [parts]
+    while waiting:
+        current = _unassigned(waiting.pop())
+        key = tuple(current)
+        if not current or key in found:
+            continue
+        if len(found) == _MOST:
+            message = f"a command wraps more than {_MOST} others"
+            raise ValueError(message)
+        found[key] = None
+        waiting += _wrapped(current)
+    return [list(key) for key in found]
+
+
+def _unassigned(parts: list[str]) -> list[str]:
     start = 0
     while start < len(parts) and _ASSIGNMENT.match(parts[start]):
         start += 1
-    parts = parts[start:]
-    if not parts:
-        return []
-    found = [parts]
-    if depth < _DEEPEST:
-        for inner in _wrapped(parts):
-            found.extend(forms(inner, depth=depth + 1))
-    return found
+    return parts[start:]
 
 
 def _wrapped(parts: list[str]) -> list[list[str]]:
     name = program(parts)
     if name == "find":
-        return [parts[i + 1 :] for i, word in enumerate(parts) if word in _EXECUTING]
+        starts = [i + 1 for i, word in enumerate(parts) if word in _EXECUTING]
+        return [parts[start:] for start in starts[: _MOST + 1]]
+    inner = _texts(name, parts)
     own = _WRAPPERS.get(name)
     if own is None:
-        return []
-    inner: list[list[str]] = []
+        return inner
     for position in range(1, len(parts)):
         word = parts[position]
         if word.startswith("-"):
             own += 1
         elif not _ASSIGNMENT.match(word):
             inner.append(parts[position:])
-            if len(inner) > own:
+            if len(inner) > min(own, _MOST):
                 break
     return inner
+
+
+def _texts(name: str, parts: list[str]) -> list[list[str]]:
+    """Return what may be commands in the text that a shell is given.
+
+    This is no parser: it cuts wherever a command may begin, and so finds too many rather
+    than too few. Only what denies or asks looks at it.
+    """
+    if name in _SHELLS:
+        flagged = [i for i, word in enumerate(parts) if re.match(r"-[a-z]*c", word)]
+        texts = [word for i in flagged for word in parts[i + 1 :]]
+    elif name == "eval":
+        texts = [" ".join(parts[1:])]
+    elif name in _JOINING:
+        # Where the text begins depends on options; every place is tried.
+        texts = [" ".join(parts[start:]) for start in range(1, min(len(parts), _MOST))]
+    else:
+        return []
+    if sum(map(len, texts)) > _LONGEST:
+        message = "a command holds more text of commands than can be looked through"
+        raise ValueError(message)
+    pieces = [piece for text in texts for piece in _BETWEEN.split(text)]
+    return [found for piece in pieces if (found := _loosely(piece))]
+
+
+def _loosely(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.replace("'", " ").replace('"', " ").split()
