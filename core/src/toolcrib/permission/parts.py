@@ -171,8 +171,8 @@ def parts_of(
     if not isinstance(signature, Signature) or not signature:
         signature = Signature.of(tool.effects, ())
         vague = bool(tool.effects)
-    anchor = Anchor(context.folder)
-    stated, moved = _anchored(signature.resources, anchor)
+    stated, anchor = _anchored(signature.resources, context)
+    moved = anchor is not None
     effects = signature.effects
     if not effects <= tool.effects:
         excess = effects - tool.effects
@@ -185,6 +185,7 @@ def parts_of(
     if anywhere:
         found += [Part(effect, access=_ACCESS.get(effect)) for effect in sorted(anywhere)]
     if places and arguments is not None:
+        anchor = anchor or Anchor(context.folder)
         known = {(r.type, r.value) for r in stated}
         for resource in core_resources(tool, arguments, places, anchor):
             if (resource.type, resource.value) in known:
@@ -215,12 +216,15 @@ def _note_spelling(parts: list[Part], resource: Resource) -> None:
             )
 
 
-def _anchored(stated: tuple[Resource, ...], anchor: Anchor) -> tuple[Sequence[Resource], bool]:
+def _anchored(
+    stated: tuple[Resource, ...], context: AuthorityContext
+) -> tuple[Sequence[Resource], Anchor | None]:
     """Resolve paths that are relative or not in canonical form."""
     for resource in stated:
         if resource.type == "path" and not _is_canonical(resource.value):
-            return [_resolved(other, anchor) for other in stated], True
-    return stated, False
+            anchor = Anchor(context.folder)
+            return [_resolved(other, anchor) for other in stated], anchor
+    return stated, None
 
 
 def _resolved(resource: Resource, anchor: Anchor) -> Resource:
