@@ -9,8 +9,11 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from toolcrib.admission import admit
+from toolcrib.call import Call
 from toolcrib.projection import dialect, project
 from toolcrib.tool import Description, Tool
+from toolcrib.validator import Validators
 
 
 CASES = json.loads(
@@ -55,6 +58,10 @@ def _each(what):
     ]
 
 
+def _decodes(*, repaired):
+    return [p for p in _each("decode") if p.values[1].get("repaired", False) is repaired]
+
+
 @pytest.mark.parametrize(("case", "form"), _each("forms"))
 def test_the_form_is_what_the_provider_wants(case, form):
     """The projected schema is the expected one, or strict is off with the reason said."""
@@ -78,11 +85,9 @@ def test_strict_lists_properties_in_the_order_of_the_declaration(case, form):
         assert list(_schema(projection)["properties"]) == list(wanted["properties"])
 
 
-@pytest.mark.parametrize(("case", "example"), _each("decode"))
+@pytest.mark.parametrize(("case", "example"), _decodes(repaired=False))
 def test_what_a_model_sends_becomes_what_the_tool_declares(case, example):
     """The inverse gives the declared value, which the tool's own schema then judges."""
-    if example.get("repaired"):
-        pytest.skip("a repair of admission, not of the projection")
     inverse = _shown(case, example["form"]).inverse or dict
     validator = jsonschema_rs.validator_for(_closed(case["schema"]))
     if "error" not in example:
@@ -93,6 +98,23 @@ def test_what_a_model_sends_becomes_what_the_tool_declares(case, example):
             inverse(example["sent"])
     else:
         assert not validator.is_valid(inverse(example["sent"]))
+
+
+@pytest.mark.parametrize(("case", "example"), _decodes(repaired=True))
+def test_what_only_admission_can_mend_is_left_to_it(case, example):
+    """Empty text, a number that is whole and a member in another case are repairs."""
+    projection = _shown(case, example["form"])
+    sent = example["sent"]
+    call = Call(
+        id="c",
+        wire_name=projection.wire_name,
+        tool_id="demo.tool",
+        arguments=sent if isinstance(sent, str | dict) else json.dumps(sent),
+    )
+    admitted = admit(
+        call, _tool(case["schema"]), validators=Validators(), inverse=projection.inverse
+    )
+    assert admitted.arguments == example["gives"]
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if "says" in c], ids=lambda c: c["id"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+
+from importlib import resources
 
 import pluggy
 import pytest
 
-from toolcrib import hookspecs
+from toolcrib import Context, Pack, Policy, Toolbox, hookspecs, manifest
 from toolcrib.call import Call
 from toolcrib.outcome import Audio, Image, Outcome, Result, Text
 from toolcrib.projection import Dialect, dialect, project, spoken_by
@@ -63,8 +66,41 @@ def test_the_pack_speaks_through_the_hook(name):
 
 def test_the_pack_leaves_single_tools_and_other_dialects_alone():
     """Silence leaves the question to the next pack."""
-    assert pack.toolcrib_project(_tool(), "gemini") is None
-    assert pack.toolcrib_project(None, "openai") is None
+    assert pack.toolcrib_project(tool=_tool(), dialect="gemini") is None
+    assert pack.toolcrib_project(tool=None, dialect="openai") is None
+
+
+def test_the_manifest_is_what_the_pack_says():
+    """It is written, not maintained by hand."""
+    data = resources.files("toolcrib_dialects").joinpath("toolcrib.json").read_bytes()
+    assert manifest.check(data, pack) == []
+
+
+def test_a_toolbox_shows_and_answers_through_the_pack():
+    """From policy to the provider's form and back, with nothing but the hook between."""
+    demo = Pack("demo")
+
+    @demo.tool(effects=())
+    def add(ctx: Context, a: int, b: int = 2) -> int:
+        """Add two numbers."""
+        return a + b
+
+    policy = Policy(local=[demo, pack], projectors=("dialects",), develop=True)
+    called = {"functionCall": {"name": "demo_add", "args": {"a": 1}}}
+
+    async def main():
+        async with Toolbox(policy) as box, box.session("c", mode="trust") as session:
+            view = await session.view("gemini")
+            batch = await session.submit(view.calls({"parts": [called]}))
+            async with batch.run() as events:
+                async for _ in events:
+                    pass
+            return view.declarations, view.results(batch)
+
+    declarations, results = asyncio.run(main())
+    assert declarations[0]["functionDeclarations"][0]["name"] == "demo_add"
+    (part,) = results[0]["parts"]
+    assert part["functionResponse"] == {"name": "demo_add", "response": {"output": "3"}}
 
 
 # -- declarations ------------------------------------------------------------------

@@ -14,7 +14,7 @@ from .compatible import DEEPSEEK, GROQ, XAI, XAI_SDK
 from .gemini import GEMINI, GEMINI_OPENAPI
 from .mistral import MISTRAL
 from .ollama import OLLAMA
-from .plugin import DIALECTS, Dialects, pack
+from .plugin import DIALECTS, pack
 
 
 __all__ = [
@@ -29,6 +29,5 @@ __all__ = [
     "OLLAMA",
     "XAI",
     "XAI_SDK",
-    "Dialects",
     "pack",
 ]

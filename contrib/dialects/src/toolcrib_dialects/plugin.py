@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolcrib import Tool, hookimpl
+from toolcrib import Pack, Tool
 from toolcrib.projection import Dialect
 
 from .bedrock import BEDROCK
@@ -15,7 +15,7 @@ from .mistral import MISTRAL
 from .ollama import OLLAMA
 
 
-__all__ = ["DIALECTS", "Dialects", "pack"]
+__all__ = ["DIALECTS", "pack"]
 
 DIALECTS: Mapping[str, Dialect] = {
     each.name: each
@@ -34,13 +34,10 @@ DIALECTS: Mapping[str, Dialect] = {
 }
 
 
-class Dialects:
-    """A plugin of hooks alone."""
-
-    @hookimpl
-    def toolcrib_project(self, tool: Tool | None, dialect: str) -> Dialect | None:
-        """Say which dialects this pack speaks; tools are left to the core's engine."""
-        return DIALECTS.get(dialect) if tool is None else None
+pack = Pack("dialects", title="Dialects", version="1")
 
 
-pack = Dialects()
+@pack.project
+def speak(tool: Tool | None, dialect: str) -> Dialect | None:
+    """Say which dialects this pack speaks; tools are left to the core's engine."""
+    return DIALECTS.get(dialect) if tool is None else None
