@@ -7,6 +7,7 @@ import os
 import pytest
 
 from toolcrib import Allow, Policy, Toolbox
+
 from toolcrib_files import pack
 
 
