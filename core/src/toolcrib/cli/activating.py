@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..activepack import ActivePack
-from ..events import Event
-from ..record import Ledger
-from ..toolbox import Toolbox
-from .checkup import Sign
+from toolcrib.activepack import ActivePack
+from toolcrib.events import Event
+from toolcrib.record import Ledger
+from toolcrib.toolbox import Toolbox
+
 from .mending import mend
+from .signs import Sign
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..policy import Policy
+    from toolcrib.policy import Policy
 
 
 __all__ = ["activated"]

@@ -17,8 +17,8 @@ from .output import complain, json_option, note, print_json, say
 
 
 if TYPE_CHECKING:
-    from ..outcome import Outcome
-    from ..policy import Policy
+    from toolcrib.outcome import Outcome
+    from toolcrib.policy import Policy
 
 
 __all__ = ["call", "given"]
@@ -34,13 +34,14 @@ __all__ = ["call", "given"]
 @json_option
 @policy_options
 def call(
+    *,
     tool: str,
     arguments: str,
     conversation: str | None,
     principal: str | None,
-    ask: bool,  # noqa: FBT001 - click passes options by name
+    ask: bool,
     mode: str | None,
-    as_json: bool,  # noqa: FBT001 - as above
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Call TOOL (its id, such as files.read) with ARGUMENTS.
@@ -50,11 +51,11 @@ def call(
     """
     text = given(arguments)
     policy = load_policy(**options)
-    outcome = asyncio.run(
-        _call(policy, tool, text, conversation, principal or login(), mode, ask=ask)
-    )
+    name = conversation or "call-" + random.token_hex(6)
+    session = {"principal": principal or login(), "mode": mode, "conversation": name}
+    outcome = asyncio.run(_call(policy, tool, text, session, ask=ask))
     if as_json:
-        from ..record.forms import outcome_to_json  # noqa: PLC0415 - only with --json
+        from toolcrib.record.forms import outcome_to_json  # noqa: PLC0415 - only with --json
 
         print_json(outcome_to_json(outcome))
     else:
@@ -66,7 +67,7 @@ def given(arguments: str) -> str:
     """Return the text of arguments: as they are, from @FILE, or from standard input."""
     try:
         if arguments == "-":
-            return click.get_binary_stream("stdin").read().decode()
+            return bytes(sys.stdin.buffer.read()).decode()
         if arguments.startswith("@"):
             return Path(arguments[1:]).read_bytes().decode()
     except OSError as error:
@@ -77,31 +78,21 @@ def given(arguments: str) -> str:
 
 
 async def _call(
-    policy: Policy,
-    tool: str,
-    arguments: str,
-    conversation: str | None,
-    principal: str,
-    mode: str | None,
-    *,
-    ask: bool,
+    policy: Policy, tool: str, arguments: str, options: dict[str, Any], *, ask: bool
 ) -> Outcome:
-    from ..toolbox import Toolbox  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - --help must not pay for it
+
     from .job import warn_of_rules  # noqa: PLC0415 - as above
     from .terminal import TerminalApprover  # noqa: PLC0415 - as above
 
-    name = conversation or "call-" + random.token_hex(6)
-    async with (
-        Toolbox(policy) as box,
-        box.session(name, principal=principal, mode=mode) as session,
-    ):
+    async with Toolbox(policy) as box, box.session(**options) as session:
         warn_of_rules(policy, box)
-        approver = TerminalApprover(by=principal) if ask else None
+        approver = TerminalApprover(by=options["principal"]) if ask else None
         return await session.call(tool, arguments, approver=approver)
 
 
 def _show(outcome: Outcome) -> None:
-    from ..projection import render  # noqa: PLC0415 - only for people
+    from toolcrib.projection import render  # noqa: PLC0415 - only for people
 
     rendered = render(outcome)
     if outcome.ok:

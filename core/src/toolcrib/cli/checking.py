@@ -14,10 +14,10 @@ from .output import json_option, note, print_json, problem_facts, say
 
 
 if TYPE_CHECKING:
-    from ..catalog import Catalog
-    from ..outcome import Refusal
-    from ..permission import Finding
-    from ..policy import Policy
+    from toolcrib.catalog import Catalog
+    from toolcrib.outcome import Refusal
+    from toolcrib.permission import Finding
+    from toolcrib.policy import Policy
 
 
 __all__ = ["check", "lint_of", "problems_of"]
@@ -28,7 +28,7 @@ DIALECTS = ("openai", "openai-responses", "anthropic", "mcp")
 @click.command()
 @json_option
 @policy_options
-def check(as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes by name
+def check(*, as_json: bool, **options: Any) -> None:
     """Check policy, rules, packs and every tool's schemas; exit code 1 if anything is wrong.
 
     Imports no pack code; 'toolcrib doctor --activate' does.
@@ -58,8 +58,8 @@ def check(as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes
 
 def lint_of(policy: Policy, catalog: Catalog) -> tuple[Finding, ...]:
     """Return what is wrong with the rules; tools of live sources are taken for granted."""
-    from ..crib import TOOLS  # noqa: PLC0415 - --help must not pay for it
-    from ..permission import lint  # noqa: PLC0415 - as above
+    from toolcrib.crib import TOOLS  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.permission import lint  # noqa: PLC0415 - as above
 
     if not policy.rules:
         return ()
@@ -79,10 +79,10 @@ def lint_of(policy: Policy, catalog: Catalog) -> tuple[Finding, ...]:
 
 def problems_of(catalog: Catalog) -> Iterator[Refusal]:
     """Give what would go wrong when the tools of a catalog are shown or called."""
-    from ..codes import refuse  # noqa: PLC0415 - as above
-    from ..errors import SchemaError  # noqa: PLC0415 - as above
-    from ..projection import dialect, project  # noqa: PLC0415 - as above
-    from ..schema import normalize  # noqa: PLC0415 - as above
+    from toolcrib.codes import refuse  # noqa: PLC0415 - as above
+    from toolcrib.errors import SchemaError  # noqa: PLC0415 - as above
+    from toolcrib.projection import dialect, project  # noqa: PLC0415 - as above
+    from toolcrib.schema import normalize  # noqa: PLC0415 - as above
 
     for tool_id, entry in catalog.tools.items():
         for schema in (entry.tool.input_schema, entry.tool.output_schema):

@@ -11,51 +11,30 @@ import sys
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import attrs
 
-from .. import places
-from ..errors import PolicyError, RecordError, ToolcribError
-from ..ownership import check_private_file, check_private_folder
-from ..policy import Policy
-from ..policyfile import read as read_policy
-from ..record import Ledger
-from ..trust import is_trusted
+from toolcrib import places
+from toolcrib.errors import PolicyError, RecordError, ToolcribError
+from toolcrib.ownership import check_private_file, check_private_folder
+from toolcrib.policy import Policy
+from toolcrib.policyfile import read as read_policy
+from toolcrib.record import Ledger
+from toolcrib.trust import is_trusted
+
 from .checking import lint_of, problems_of
 from .mending import mend
 from .options import catalog_of
+from .signs import Sign, State
 from .terminal import is_there
 
 
 if TYPE_CHECKING:
-    from ..catalog import Catalog
+    from toolcrib.catalog import Catalog
 
 
-__all__ = ["Checkup", "Sign"]
-
-
-@attrs.frozen(kw_only=True)
-class Sign:
-    """One thing that was looked at.
-
-    Attributes:
-        area: What it is about.
-        state: ``ok``; ``note``: good to know; ``warn``: may be meant; ``fail``: wrong.
-        text: What was found.
-        code: The code of a refusal, or empty.
-        mend: Commands or lines that mend it.
-    """
-
-    area: str
-    state: Literal["ok", "note", "warn", "fail"]
-    text: str
-    code: str = ""
-    mend: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-
-    def data(self) -> dict[str, Any]:
-        """Return it as a JSON-safe value."""
-        return attrs.asdict(self) | {"mend": list(self.mend)}
+__all__ = ["Checkup"]
 
 
 class Checkup:
@@ -91,11 +70,7 @@ class Checkup:
     def _python(self) -> Iterator[Sign]:
         version = platform.python_version()
         text = f"{platform.python_implementation()} {version}, {sys.executable}"
-        if sys.version_info < (3, 11):
-            fix = ["use Python 3.11 or later"]
-            yield Sign(area="python", state="fail", text=text, mend=fix)
-        else:
-            yield Sign(area="python", state="ok", text=text)
+        yield Sign(area="python", state="ok", text=text)
         from importlib.metadata import version as version_of  # noqa: PLC0415 - here only
 
         where = Path(__file__).parent.parent
@@ -195,7 +170,7 @@ class Checkup:
             yield Sign(area="packs", state="fail", text=str(error))
             return
         for refusal in (*catalog.refusals, *problems_of(catalog)):
-            state: Literal["note", "fail"] = "note" if refusal.code in _MEANT else "fail"
+            state: State = "note" if refusal.code in _MEANT else "fail"
             yield Sign(
                 area="packs",
                 state=state,
@@ -213,7 +188,7 @@ class Checkup:
             )
 
     def _lock(self, policy: Policy) -> Iterator[Sign]:
-        from ..lock import read, take, verify  # noqa: PLC0415 - only where there is a lock
+        from toolcrib.lock import read, take, verify  # noqa: PLC0415 - only where there is a lock
 
         file = self._workspace / "toolcrib.lock"
         if not file.exists():

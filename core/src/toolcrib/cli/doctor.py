@@ -14,7 +14,7 @@ from .output import json_option, print_json, say
 
 
 if TYPE_CHECKING:
-    from .checkup import Sign
+    from .signs import Sign
 
 
 __all__ = ["doctor"]
@@ -31,7 +31,7 @@ _MARKS = {
 @click.option("--activate", is_flag=True, help="Import each enabled pack and see what it does.")
 @json_option
 @policy_options
-def doctor(activate: bool, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes by name
+def doctor(*, activate: bool, as_json: bool, **options: Any) -> None:
     """Look for everything that could be wrong, and say what mends it.
 
     Imports no pack code, unless --activate is given. Exit code 1 if something is wrong.

@@ -16,10 +16,10 @@ from .output import complain, json_option, print_json, say
 
 
 if TYPE_CHECKING:
-    from ..catalog import Catalog, Entry
-    from ..outcome import Refusal
-    from ..policy import Policy
-    from ..projection import Dialect, Projected
+    from toolcrib.catalog import Catalog, Entry
+    from toolcrib.outcome import Refusal
+    from toolcrib.policy import Policy
+    from toolcrib.projection import Dialect, Projected
 
 
 __all__ = ["decision", "explain"]
@@ -35,13 +35,14 @@ __all__ = ["decision", "explain"]
 @json_option
 @policy_options
 def explain(
+    *,
     tool: str,
     arguments: str | None,
     dialect: str | None,
-    strict: bool,  # noqa: FBT001 - click passes by name
+    strict: bool,
     principal: str | None,
     mode: str | None,
-    as_json: bool,  # noqa: FBT001 - as above
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Explain TOOL: its declaration, where it comes from, why it is withheld.
@@ -58,9 +59,9 @@ def explain(
     if dialect is not None:
         _projected(policy, entry, dialect, strict=strict, as_json=as_json)
     elif as_json:
-        print_json(_facts(policy, catalog, entry, tool))
+        print_json(_facts(policy, entry))
     else:
-        for line in _lines(policy, catalog, entry, tool):
+        for line in _lines(policy, entry):
             say(line)
     raise SystemExit(EXIT["ok"] if _is_offered(entry) else EXIT["unavailable"])
 
@@ -109,13 +110,13 @@ def _is_offered(entry: Entry | _Withheld) -> bool:
 
 def _found(catalog: Catalog, name: str) -> Entry | _Withheld:
     """Return a tool, offered or withheld, or leave with what is known of the name."""
-    from ..crib import TOOLS  # noqa: PLC0415 - --help must not pay for it
-    from ..outcome import Refusal  # noqa: PLC0415 - as above
+    from toolcrib.crib import TOOLS  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.outcome import Refusal  # noqa: PLC0415 - as above
 
     found = catalog.find(name)
     if not isinstance(found, Refusal):
         return found
-    for own in TOOLS:
+    for own in TOOLS:  # the core's own are in no catalog
         if name == own.id:
             say(f"{own.id}: {own.description.text()}")
             raise SystemExit(EXIT["ok"])
@@ -130,12 +131,10 @@ def _found(catalog: Catalog, name: str) -> Entry | _Withheld:
             f"toolcrib explain {name} '{{}}'"
         )
         complain(text, code=EXIT["unknown_tool"])
-    complain(f"{found.text} [{found.code}]", code=EXIT[found.status])
+    return complain(f"{found.text} [{found.code}]", code=EXIT[found.status])
 
 
-def _facts(
-    policy: Policy, catalog: Catalog, entry: Entry | _Withheld, name: str
-) -> dict[str, Any]:
+def _facts(policy: Policy, entry: Entry | _Withheld) -> dict[str, Any]:
     import attrs  # noqa: PLC0415 - as above
 
     if isinstance(entry, _Withheld):
@@ -151,9 +150,7 @@ def _facts(
     return {**entry.facts(), "offered": True, "rules": rules}
 
 
-def _lines(
-    policy: Policy, catalog: Catalog, entry: Entry | _Withheld, name: str
-) -> Iterator[str]:
+def _lines(policy: Policy, entry: Entry | _Withheld) -> Iterator[str]:
     tool = entry.tool
     yield f"{tool.id}: {tool.title}"
     if isinstance(entry, _Withheld):
@@ -198,8 +195,8 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
         yield "    none"
         return
     required = schema.get("required", ())
-    for name, about in properties.items():
-        about = about if isinstance(about, Mapping) else {}
+    for name, value in properties.items():
+        about = value if isinstance(value, Mapping) else {}
         kind = about.get("type", "any")
         kind = " or ".join(kind) if isinstance(kind, list) else kind
         extra = "required" if name in required else "optional"
@@ -215,7 +212,7 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
 def _projected(
     policy: Policy, entry: Entry | _Withheld, name: str, *, strict: bool, as_json: bool
 ) -> None:
-    from ..projection import project  # noqa: PLC0415 - as above
+    from toolcrib.projection import project  # noqa: PLC0415 - as above
 
     shown = project([entry.tool], _dialect(policy, name), strict=strict)
     if as_json:
@@ -257,8 +254,8 @@ def _projected_facts(shown: Projected) -> dict[str, Any]:
 
 def _dialect(policy: Policy, name: str) -> Dialect:
     """Return a dialect; for one that a pack speaks, that pack is imported."""
-    from ..projection import dialect  # noqa: PLC0415 - as above
-    from ..projection.dialects import CORE  # noqa: PLC0415 - as above
+    from toolcrib.projection import dialect  # noqa: PLC0415 - as above
+    from toolcrib.projection.dialects import CORE  # noqa: PLC0415 - as above
 
     try:
         if name in CORE or not policy.projectors:

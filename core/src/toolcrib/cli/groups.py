@@ -5,53 +5,75 @@ from __future__ import annotations
 import importlib
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import attrs
 import click
 
-from ..errors import ToolcribError
-from .output import EXIT, complain
+from toolcrib.errors import ToolcribError
+
+from .exits import EXIT
+from .output import complain
 
 
-if TYPE_CHECKING:
-    from ..manifest import CommandGroup
+__all__ = ["PackGroup", "load", "pack_groups"]
 
 
-__all__ = ["load", "pack_groups"]
+@attrs.frozen
+class PackGroup:
+    """A group of a pack: its name, its help, its ``module:attribute``, and whose it is."""
+
+    name: str
+    help: str
+    target: str
+    owner: str
 
 
-def pack_groups() -> dict[str, CommandGroup]:
+def pack_groups() -> dict[str, PackGroup]:
     """Return the groups of the packs that the user's own policy enables.
 
     A policy that cannot be read, or any other trouble, leaves them out: the core's
     commands are needed to mend it.
     """
-    from ..policy import Policy  # noqa: PLC0415 - only when commands are listed
-    from ..registry import Registry  # noqa: PLC0415 - as above
+    from toolcrib.places import policy_file  # noqa: PLC0415 - only when commands are listed
+
+    if not policy_file().is_file():
+        return {}  # Nothing is enabled; most first runs need no more than this.
+    from toolcrib.policy import Policy  # noqa: PLC0415 - as above
+    from toolcrib.registry import Registry  # noqa: PLC0415 - as above
 
     try:
         policy = Policy.discover(Path())
         if not policy.packs:
             return {}
-        packs = Registry.discover(develop=policy.develop).compose(policy).packs
+        packs = Registry.discover().compose(policy).packs
     except (ToolcribError, OSError):
         return {}
-    found: dict[str, CommandGroup] = {}
+    found: dict[str, PackGroup] = {}
     for _, finding in sorted(packs.items()):
         for group in finding.manifest.groups:
-            found.setdefault(group.name, group)
+            one = PackGroup(group.name, group.help, group.target, str(finding))
+            found.setdefault(group.name, one)
     return found
 
 
-def load(group: CommandGroup) -> click.Command:
-    """Import the command of a pack."""
+def load(group: PackGroup) -> click.Command:
+    """Import the command of a pack, or leave with whose it is and why it cannot be."""
     module, _, attribute = group.target.partition(":")
     try:
-        command = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # noqa: BLE001 - pack code; its failure is the answer
-        text = f"{group.target}: {type(error).__name__}: {error}"
-        complain(f"the command {group.name!r} cannot be loaded: {text}", code=EXIT["not_ok"])
+        command = importlib.import_module(module)
+        for part in attribute.split("."):
+            command = getattr(command, part)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - pack code; its failure is the answer
+        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        complain(
+            f"the command {group.name!r} of {group.owner} cannot be loaded: {text}",
+            code=EXIT["not_ok"],
+        )
     if not isinstance(command, click.Command):
-        text = f"{group.target} is no click command"
+        text = (
+            f"the command {group.name!r} of {group.owner}: {group.target} is no click command"
+        )
         complain(text, code=EXIT["not_ok"])
     return command

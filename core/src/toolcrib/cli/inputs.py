@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
+import sys
 import threading
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
-
-import click
 
 
 __all__ = ["file_lines", "followed", "stdin_lines"]
@@ -26,7 +26,7 @@ def file_lines(path: Path) -> list[bytes]:
 
 def stdin_lines() -> Iterator[bytes]:
     """Give the lines of standard input as they arrive."""
-    stream = click.get_binary_stream("stdin")
+    stream = sys.stdin.buffer
     try:
         descriptor = stream.fileno()
     except (io.UnsupportedOperation, AttributeError):
@@ -53,28 +53,24 @@ def _split(read: Callable[[], bytes]) -> Iterator[bytes]:
 async def followed(items: Iterable[T]) -> AsyncIterator[T]:
     """Iterate in a thread, so that waiting for the next item can be cancelled."""
     loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[tuple[bool, T | BaseException | None]] = asyncio.Queue()
+    queue: asyncio.Queue[tuple[T] | BaseException | None] = asyncio.Queue()
 
-    def put(more: bool, item: T | BaseException | None) -> None:  # noqa: FBT001 - one of two
-        try:
-            loop.call_soon_threadsafe(queue.put_nowait, (more, item))
-        except RuntimeError:  # The loop was closed meanwhile: nobody waits.
-            return
+    def put(item: tuple[T] | BaseException | None) -> None:
+        # The loop may be closed meanwhile: then nobody waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(queue.put_nowait, item)
 
     def work() -> None:
         try:
             for item in items:
-                put(True, item)
+                put((item,))
         except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            put(False, error)
+            put(error)
         else:
-            put(False, None)
+            put(None)
 
     threading.Thread(target=work, name="input", daemon=True).start()
-    while True:
-        more, item = await queue.get()
-        if not more:
-            if isinstance(item, BaseException):
-                raise item
-            return
-        yield item  # type: ignore[misc]
+    while (found := await queue.get()) is not None:
+        if isinstance(found, BaseException):
+            raise found
+        yield found[0]

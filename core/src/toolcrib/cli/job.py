@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .. import canonical, projection
-from ..call import Call
-from ..codes import refuse
-from ..outcome import Outcome
-from ..toolbox import Toolbox
+from toolcrib import canonical, projection
+from toolcrib.call import Call
+from toolcrib.codes import refuse
+from toolcrib.outcome import Outcome
+from toolcrib.toolbox import Toolbox
+
 from .checking import lint_of
 from .exits import EXIT, of_calls
 from .inputs import followed
@@ -26,10 +27,10 @@ from .transcript import Entry, detect
 
 
 if TYPE_CHECKING:
-    from ..batch import Batch
-    from ..policy import Policy
-    from ..session import Session
-    from ..view import Calls
+    from toolcrib.batch import Batch
+    from toolcrib.policy import Policy
+    from toolcrib.session import Session
+    from toolcrib.view import Calls
 
 
 __all__ = ["Job", "told", "warn_of_rules"]

@@ -8,21 +8,21 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import submission
-from ..activepack import ActivePack
-from ..call import Call
-from ..errors import ToolFailure
-from ..item import Item
-from ..outcome import Refusal
-from ..permission import explain
-from ..record import Ledger
-from ..toolbox import Toolbox
+from toolcrib import submission
+from toolcrib.activepack import ActivePack
+from toolcrib.call import Call
+from toolcrib.errors import ToolFailure
+from toolcrib.item import Item
+from toolcrib.outcome import Refusal
+from toolcrib.permission import explain
+from toolcrib.record import Ledger
+from toolcrib.toolbox import Toolbox
 
 
 if TYPE_CHECKING:
-    from ..policy import Policy
-    from ..session import Session
-    from ..view import View
+    from toolcrib.policy import Policy
+    from toolcrib.session import Session
+    from toolcrib.view import View
 
 
 __all__ = ["Judgement", "judged", "judging", "tool_call"]
@@ -84,7 +84,8 @@ class Judgement:
         }
         if refusal is not None:
             return found | {"code": refusal.code, "reasons": [refusal.text]}
-        return found | self.decision.data()
+        decided: dict[str, Any] = self.decision.data()
+        return found | decided
 
     def __str__(self) -> str:
         if self.refusal is not None:

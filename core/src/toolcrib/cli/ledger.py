@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 import time
 
 from pathlib import Path
@@ -12,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from ..errors import RecordError
+from toolcrib.errors import RecordError
+
+from .exits import EXIT
 from .options import load_policy, policy_options
-from .output import EXIT, complain, console, json_option, print_json, table
+from .output import complain, json_option, print_json, print_line, say, table
 
 
 if TYPE_CHECKING:
-    from ..outcome import Receipt
-    from ..record import Ledger
+    from toolcrib.outcome import Receipt
+    from toolcrib.record import Ledger
 
 
 __all__ = ["ledger"]
@@ -31,7 +32,7 @@ def ledger() -> None:
 
 
 def _open(**options: Any) -> Ledger:
-    from ..record import Ledger  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.record import Ledger  # noqa: PLC0415 - --help must not pay for it
 
     path = load_policy(**options).ledger
     if path is None or not Path(path).is_file():
@@ -69,7 +70,7 @@ _COLUMNS = ("#", "ended", "tool", "status", "code", "decided by")
 @ledger.command("list")
 @json_option
 @policy_options
-def list_(as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes by name
+def list_(*, as_json: bool, **options: Any) -> None:
     """List the conversations, with how many receipts each has."""
     with _open(**options) as book:
         found = [(name, len(book.receipts(name))) for name in book.conversations()]
@@ -84,7 +85,7 @@ def list_(as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes
 @click.argument("conversation")
 @json_option
 @policy_options
-def show(conversation: str, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - as above
+def show(*, conversation: str, as_json: bool, **options: Any) -> None:
     """Show the receipts of CONVERSATION, in order; one call's whole story by its id."""
     with _open(**options) as book:
         if conversation.startswith("call_"):
@@ -102,44 +103,45 @@ def show(conversation: str, as_json: bool, **options: Any) -> None:  # noqa: FBT
 
 @ledger.command()
 @click.argument("conversation", required=False)
+@json_option
 @policy_options
-def verify(conversation: str | None, **options: Any) -> None:
-    """Verify the chains; exit code 1 names every place that does not hold."""
+def verify(*, conversation: str | None, as_json: bool, **options: Any) -> None:
+    """Verify the chains; exit code 1 if a place does not hold, each is named."""
     with _open(**options) as book:
         faults = book.verify(conversation)
         count = len(book.entries(conversation))
-    for fault in faults:
-        console().print(str(fault), markup=False)
-    if not faults:
-        console().print(f"{count} entries, every link holds.")
+    if as_json:
+        print_json({"entries": count, "faults": [str(fault) for fault in faults]})
+    else:
+        for fault in faults:
+            say(str(fault), colour="red")
+        if not faults:
+            say(f"{count} entries, every link holds.", colour="green")
     raise SystemExit(EXIT["not_ok"] if faults else EXIT["ok"])
 
 
 @ledger.command()
 @click.argument("conversation", required=False)
 @policy_options
-def export(conversation: str | None, **options: Any) -> None:
+def export(*, conversation: str | None, **options: Any) -> None:
     """Print the chains as JSON lines that can be verified elsewhere."""
     with _open(**options) as book:
         for line in book.export(conversation):
-            sys.stdout.write(line + "\n")
+            click.echo(line)
 
 
 @ledger.command()
 @click.argument("conversation", required=False)
 @click.option("--follow", is_flag=True, help="Keep printing what happens.")
 @policy_options
-def tail(conversation: str | None, follow: bool, **options: Any) -> None:  # noqa: FBT001 - as above
+def tail(*, conversation: str | None, follow: bool, **options: Any) -> None:
     """Print what happened, one JSON line an event."""
-    import json  # noqa: PLC0415 - as above
-
     with _open(**options) as book:
         cursor = 0
         while True:
             found = book.tail(cursor, conversation=conversation)
             for event in found.events:
-                sys.stdout.write(json.dumps(attrs.asdict(event)) + "\n")
-            sys.stdout.flush()
+                print_line(attrs.asdict(event))
             if not found.events and not follow:
                 return
             if not found.events:
@@ -148,9 +150,41 @@ def tail(conversation: str | None, follow: bool, **options: Any) -> None:  # noq
 
 
 @ledger.command()
+@click.argument("conversation", required=False)
+@click.option("--all", "everything", is_flag=True, help="Those that were answered, too.")
 @json_option
 @policy_options
-def grants(as_json: bool, **options: Any) -> None:  # noqa: FBT001 - as above
+def questions(
+    *,
+    conversation: str | None,
+    everything: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """List what awaits a person's answer; run the same calls again to be asked."""
+    with _open(**options) as book:
+        found = book.questions(conversation, pending=not everything)
+    if as_json:
+        print_json([attrs.asdict(one.question) | {"pending": one.pending} for one in found])
+        return
+    rows = [
+        (
+            one.question.id,
+            _when(one.question.created),
+            one.question.conversation,
+            one.question.tool_id,
+            "; ".join(one.question.resources),
+            "open" if one.pending else "closed",
+        )
+        for one in found
+    ]
+    table("Questions", ("id", "asked", "conversation", "tool", "touches", "state"), rows)
+
+
+@ledger.command()
+@json_option
+@policy_options
+def grants(*, as_json: bool, **options: Any) -> None:
     """List standing approvals."""
     with _open(**options) as book:
         found = book.grants()
@@ -172,11 +206,15 @@ def grants(as_json: bool, **options: Any) -> None:  # noqa: FBT001 - as above
 
 @ledger.command()
 @click.argument("grant")
+@json_option
 @policy_options
-def revoke(grant: str, **options: Any) -> None:
+def revoke(*, grant: str, as_json: bool, **options: Any) -> None:
     """Revoke an approval at once, in every process."""
     with _open(**options) as book:
         stood = book.revoke_grant(grant)
     if not stood:
         complain(f"no standing grant {grant!r}", code=EXIT["not_ok"])
-    console().print(f"{grant} is revoked.", markup=False)
+    if as_json:
+        print_json({"grant": grant, "revoked": True})
+    else:
+        say(f"{grant} is revoked.")

@@ -82,7 +82,7 @@ _AS_FUNCTION = {"standalone_mode": False}
 
 def _coded(run: Any) -> int:
     """Run a command and return its exit code; errors are said on stderr."""
-    from ..errors import PolicyError, RecordError, ToolcribError  # noqa: PLC0415 - as below
+    from toolcrib.errors import PolicyError, RecordError, ToolcribError  # noqa: PLC0415 - as below
 
     try:
         result = run()

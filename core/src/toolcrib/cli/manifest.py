@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
-from ..errors import DeclarationError, ManifestError
-from .output import EXIT, complain, console
+from toolcrib.errors import DeclarationError, ManifestError
+
+from .exits import EXIT
+from .output import complain, json_option, print_json, say
 
 
 __all__ = ["manifest"]
@@ -48,14 +50,22 @@ def _project(folder: Path) -> dict[str, tuple[str, Path]]:
 
 def _load(reference: str, package: Path) -> Any:
     """Import the pack of this very project, not a copy installed elsewhere."""
-    sys.path.insert(0, str(package.parent))
-    module, _, attribute = reference.partition(":")
+    sys.path.insert(0, str(package.parent.resolve()))
+    name, _, attribute = reference.partition(":")
     try:
-        value: Any = importlib.import_module(module)
-    except Exception as error:  # noqa: BLE001 - the author's own code, shown to the author
-        complain(f"{module}: {type(error).__name__}: {error}", code=EXIT["not_ok"])
-    for name in attribute.split(".") if attribute else ():
-        value = getattr(value, name)
+        module = importlib.import_module(name)
+        value: Any = module
+        for part in attribute.split(".") if attribute else ():
+            value = getattr(value, part)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the author's own code, shown to them
+        text = f"{reference}: {type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError):
+            text += "; install what the project needs: pip install -e ."
+        complain(text, code=EXIT["not_ok"])
+    where = Path(module.__file__ or "").resolve()
+    if not where.is_relative_to(package.resolve()):
+        text = f"import {name} loads {where}, not this project: pip install -e ."
+        complain(text, code=EXIT["not_ok"])
     return value
 
 
@@ -66,10 +76,12 @@ _folder = click.argument(
 
 @manifest.command()
 @_folder
-def write(folder: Path) -> None:
+@json_option
+def write(*, folder: Path, as_json: bool) -> None:
     """Write toolcrib.json for each pack of the project in FOLDER."""
-    from ..manifest import write as written  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.manifest import write as written  # noqa: PLC0415 - --help must not pay for it
 
+    done = []
     for pack_id, (reference, file) in _project(folder).items():
         try:
             data = written(_load(reference, file.parent), pack=pack_id)
@@ -78,16 +90,21 @@ def write(folder: Path) -> None:
         changed = not file.is_file() or file.read_bytes() != data
         if changed:
             file.write_bytes(data)
-        console().print(f"{file}: {'written' if changed else 'unchanged'}", markup=False)
+        done.append({"pack": pack_id, "file": str(file), "changed": changed})
+        if not as_json:
+            say(f"{file}: {'written' if changed else 'unchanged'}")
+    if as_json:
+        print_json(done)
 
 
 @manifest.command()
 @_folder
-def check(folder: Path) -> None:
+@json_option
+def check(*, folder: Path, as_json: bool) -> None:
     """Check that each toolcrib.json says what its code says; exit code 1 if not."""
-    from ..manifest import check as differences  # noqa: PLC0415 - as above
+    from toolcrib.manifest import check as differences  # noqa: PLC0415 - as above
 
-    wrong = False
+    done: list[dict[str, Any]] = []
     for pack_id, (reference, file) in _project(folder).items():
         if not file.is_file():
             found = ["there is none; write it with: toolcrib manifest write"]
@@ -97,7 +114,11 @@ def check(folder: Path) -> None:
                 found = differences(file.read_bytes(), plugin, pack=pack_id)
             except (DeclarationError, ManifestError) as error:
                 found = [str(error)]
-        wrong = wrong or bool(found)
-        for difference in found or ["current"]:
-            console().print(f"{file}: {difference}", markup=False)
+        done.append({"pack": pack_id, "file": str(file), "differences": found})
+        if not as_json:
+            for difference in found or ["current"]:
+                say(f"{file}: {difference}", colour="red" if found else "green")
+    if as_json:
+        print_json(done)
+    wrong = any(one["differences"] for one in done)
     raise SystemExit(EXIT["not_ok"] if wrong else EXIT["ok"])

@@ -4,49 +4,60 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import places
+from toolcrib import places
 
 
 if TYPE_CHECKING:
-    from ..outcome import Refusal
-    from ..policy import Policy
+    from toolcrib.outcome import Refusal
+    from toolcrib.policy import Policy
 
 
 __all__ = ["mend"]
 
-_AGAIN = frozenset({"manifest.unlisted", "manifest.altered", "metadata.unreadable"})
-_UPGRADE = frozenset({"manifest.invalid", "api.unsupported", "pack.duplicated"})
+# Code → lines; {subject} is what was refused, {pack} its first part, {file} the policy.
+_LINES: dict[str, tuple[str, ...]] = {
+    "metadata.unreadable": ("pip install --force-reinstall {subject}",),
+    "manifest.unlisted": ("pip install --force-reinstall {subject}",),
+    "manifest.altered": ("pip install --force-reinstall {subject}",),
+    "manifest.missing": (
+        "in the project of {subject}: toolcrib manifest write",
+        "or: toolcrib packs disable {subject}",
+    ),
+    "manifest.invalid": (
+        "pip install --upgrade {subject}",
+        "or: toolcrib packs disable {subject}",
+    ),
+    "api.unsupported": (
+        "pip install --upgrade toolcrib {subject}",
+        "or: toolcrib packs disable {subject}",
+    ),
+    "pack.duplicated": ("toolcrib packs disable {subject}",),
+    "pack.missing": ("pip install {subject}", "or: toolcrib packs disable {subject}"),
+    "distribution.shadowed": ("remove {loaded}, or what it hides: {refused}",),
+    "policy.dangling": ("in {file}: take {subject} out of {key}",),
+    "source.unreadable": ("toolcrib doctor --activate",),
+    "lock.absent": ("toolcrib lock accept {pack}",),
+    "lock.drifted": ("toolcrib lock diff", "toolcrib lock accept {pack}"),
+}
 
 
 def mend(refusal: Refusal, policy: Policy) -> tuple[str, ...]:
     """Return lines to write or commands to run; empty where the reason says it all."""
-    code, subject, details = refusal.code, refusal.subject, refusal.details
+    details = refusal.details
     file = policy.file or places.policy_file()
-    if code in _AGAIN:
-        return (f"pip install --force-reinstall {subject}",)
-    if code in _UPGRADE:
-        return (f"pip install --upgrade {subject}", f"toolcrib packs disable {subject}")
-    if code == "manifest.missing":
-        return (
-            f"in the project of {subject}: toolcrib manifest write",
-            f"or: toolcrib packs disable {subject}",
-        )
-    if code == "pack.missing":
-        return (f"pip install {subject}", f"or: toolcrib packs disable {subject}")
-    if code == "pack.contested":
-        pack = details.get("pack", "")
-        owners = [
-            f'{pack} = "{name}"' for name in details.get("claimants", ()) if " " not in name
-        ]
-        return (f"in {file}:", "[owners]", *(f"{line}  # or another" for line in owners[:1]))
-    if code == "distribution.shadowed":
-        return (f"remove {details.get('loaded', 'one of the two')}",)
-    if code == "policy.dangling":
-        return (f"in {file}: take {subject!r} out of {details.get('key', 'policy')}",)
-    if code == "tool.unmet":
+    if refusal.code == "tool.unmet":
         return tuple(f"provide {what}" for what in details.get("missing", ()))
-    if code == "source.unreadable":
-        return ("toolcrib doctor --activate",)
-    if code in {"lock.absent", "lock.drifted"}:
-        return ("toolcrib lock diff", f"toolcrib lock accept {subject.partition('.')[0]}")
-    return ()
+    if refusal.code == "pack.contested":
+        pack = details.get("pack", "")
+        names = [name for name in details.get("claimants", ()) if " " not in name]
+        choices = [f'{pack} = "{name}"' for name in names]
+        return (f"in {file}, under [owners]: {' or '.join(choices)}",) if choices else ()
+    words = {
+        "subject": refusal.subject,
+        "pack": refusal.subject.partition(".")[0],
+        "file": file,
+        "key": details.get("key", "the policy"),
+        "loaded": details.get("loaded", "the one that import would load"),
+        "refused": details.get("refused", "the other"),
+    }
+    return tuple(line.format(**words) for line in _LINES.get(refusal.code, ()))

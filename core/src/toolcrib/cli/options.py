@@ -13,8 +13,8 @@ from .output import complain, note
 
 
 if TYPE_CHECKING:
-    from ..catalog import Catalog
-    from ..policy import Policy
+    from toolcrib.catalog import Catalog
+    from toolcrib.policy import Policy
 
 
 __all__ = ["catalog_of", "load_policy", "login", "mode_option", "policy_options"]
@@ -64,9 +64,9 @@ def load_policy(*, policy_file: Path | None, workspace: Path, develop: bool) -> 
     """
     import attrs  # noqa: PLC0415 - --help must not pay for it
 
-    from ..errors import PolicyError  # noqa: PLC0415 - as above
-    from ..places import state_folder  # noqa: PLC0415 - as above
-    from ..policy import Policy  # noqa: PLC0415 - as above
+    from toolcrib.errors import PolicyError  # noqa: PLC0415 - as above
+    from toolcrib.places import state_folder  # noqa: PLC0415 - as above
+    from toolcrib.policy import Policy  # noqa: PLC0415 - as above
 
     try:
         if policy_file is not None:
@@ -87,7 +87,7 @@ def load_policy(*, policy_file: Path | None, workspace: Path, develop: bool) -> 
 
 def catalog_of(policy: Policy) -> Catalog:
     """Compose the catalog of a policy; no pack code is imported."""
-    from ..registry import Registry  # noqa: PLC0415 - as above
+    from toolcrib.registry import Registry  # noqa: PLC0415 - as above
 
     return Registry.discover(develop=policy.develop).compose(policy)
 

@@ -20,7 +20,7 @@ from .exits import EXIT
 
 
 if TYPE_CHECKING:
-    from ..outcome import Refusal
+    from toolcrib.outcome import Refusal
 
 
 __all__ = [

@@ -13,7 +13,7 @@ from .output import complain, json_option, note, print_json, problem_facts, say,
 
 
 if TYPE_CHECKING:
-    from ..catalog import Catalog
+    from toolcrib.catalog import Catalog
 
 
 __all__ = ["packs"]
@@ -23,7 +23,7 @@ __all__ = ["packs"]
 @json_option
 @policy_options
 @click.pass_context
-def packs(context: click.Context, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes by name
+def packs(context: click.Context, /, *, as_json: bool, **options: Any) -> None:
     """List what is installed, and what would enable it; imports no pack code.
 
     With a subcommand: change which distributions your policy enables.
@@ -71,7 +71,7 @@ def _facts(catalog: Catalog) -> dict[str, Any]:
 
 
 def _enabled(catalog: Catalog) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for pack_id, finding in catalog.packs.items():
         count = sum(entry.pack == pack_id for entry in catalog.tools.values())
         text = f"{count} tool{'s' * (count != 1)}"
@@ -84,7 +84,7 @@ def _enabled(catalog: Catalog) -> list[tuple[str, ...]]:
 
 
 def _others(catalog: Catalog) -> list[tuple[str, ...]]:
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             item.pack_id,
             f"{item.distribution} {item.version}",
@@ -109,10 +109,10 @@ _policy = click.option(
 @_names
 @_policy
 @json_option
-def enable(names: tuple[str, ...], policy_file: Path | None, as_json: bool) -> None:  # noqa: FBT001 - as above
+def enable(*, names: tuple[str, ...], policy_file: Path | None, as_json: bool) -> None:
     """Enable installed packs, by distribution."""
-    from ..discovery import discover  # noqa: PLC0415 - --help must not pay for it
-    from ..names import closest, normalize_distribution  # noqa: PLC0415 - as above
+    from toolcrib.discovery import discover  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.names import closest, normalize_distribution  # noqa: PLC0415 - as above
 
     claims = discover().claims
     installed = {claim.distribution for claim in claims}
@@ -135,15 +135,16 @@ def enable(names: tuple[str, ...], policy_file: Path | None, as_json: bool) -> N
 @_names
 @_policy
 @json_option
-def disable(names: tuple[str, ...], policy_file: Path | None, as_json: bool) -> None:  # noqa: FBT001 - as above
+def disable(*, names: tuple[str, ...], policy_file: Path | None, as_json: bool) -> None:
     """Disable packs, by distribution; works whatever is wrong with them."""
-    from ..names import normalize_distribution  # noqa: PLC0415 - as above
+    from toolcrib.names import normalize_distribution  # noqa: PLC0415 - as above
 
     _change([normalize_distribution(name) for name in names], policy_file, on=False, js=as_json)
 
 
 def _change(names: list[str], file: Path | None, *, on: bool, js: bool) -> None:
-    from ..places import policy_file  # noqa: PLC0415 - as above
+    from toolcrib.places import policy_file  # noqa: PLC0415 - as above
+
     from .policyedit import with_pack, without_pack, write  # noqa: PLC0415 - as above
 
     file = file if file is not None else policy_file()

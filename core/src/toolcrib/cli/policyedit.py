@@ -10,8 +10,8 @@ import tomllib
 
 from pathlib import Path
 
-from ..errors import PolicyError
-from ..names import normalize_distribution
+from toolcrib.errors import PolicyError
+from toolcrib.names import normalize_distribution
 
 
 __all__ = ["with_pack", "without_pack", "write"]
@@ -35,11 +35,8 @@ def with_pack(text: str, name: str, *, file: Path) -> str:
     if normalize_distribution(name) in map(normalize_distribution, enabled):
         return text
     array = _Array.find(text)
-    if array is None:
-        # At the top: below a table's header it would be a key of that table.
-        new = _at_the_top(text, f'packs = ["{name}"]')
-    else:
-        new = array.with_item(name)
+    # At the top: below a table's header it would be a key of that table.
+    new = array.with_item(name) if array else _at_the_top(text, f'packs = ["{name}"]')
     return _checked(text, new, [*enabled, name], file)
 
 
@@ -139,7 +136,8 @@ class _Array:
         key = _KEY.search(text, 0, table.start() if table is not None else len(text))
         if key is None:
             return None
-        at, items = key.end(), []
+        at = key.end()
+        items: list[tuple[int, int]] = []
         while True:
             at = _skip(text, at)
             if at >= len(text):

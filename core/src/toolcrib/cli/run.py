@@ -31,13 +31,14 @@ __all__ = ["run"]
 @click.option("--quiet", is_flag=True, help="Do not tell on stderr what happens.")
 @policy_options
 def run(
+    *,
     calls: Path,
     dialect: str | None,
     conversation: str | None,
     mode: str | None,
     principal: str | None,
-    ask: bool,  # noqa: FBT001 - click passes options by name
-    quiet: bool,  # noqa: FBT001 - as above
+    ask: bool,
+    quiet: bool,
     **options: Any,
 ) -> None:
     """Run the tool calls in CALLS (a file, or - for standard input).

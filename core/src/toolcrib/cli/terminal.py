@@ -15,8 +15,9 @@ import threading
 
 from collections.abc import Callable, Iterator
 
-from ..question import Allow, AllowRule, Decision, Deny, Question
-from ..vocabulary import Scope
+from toolcrib.question import Allow, AllowRule, Decision, Deny, Question
+from toolcrib.vocabulary import Scope
+
 from .output import note, plain
 
 

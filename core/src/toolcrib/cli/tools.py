@@ -14,7 +14,7 @@ from .output import complain, json_option, note, print_json, problems, table
 
 
 if TYPE_CHECKING:
-    from ..policy import Policy
+    from toolcrib.policy import Policy
 
 
 __all__ = ["tools"]
@@ -35,6 +35,7 @@ __all__ = ["tools"]
 @json_option
 @policy_options
 def tools(
+    *,
     effect: str | None,
     kind: str | None,
     category: str | None,
@@ -42,9 +43,9 @@ def tools(
     audience: str | None,
     pack: str | None,
     dialect: str | None,
-    strict: bool,  # noqa: FBT001 - click passes by name
+    strict: bool,
     mode: str | None,
-    as_json: bool,  # noqa: FBT001 - as above
+    as_json: bool,
     **options: Any,
 ) -> None:
     """List the tools that policy lets through; imports no pack code.
@@ -81,8 +82,8 @@ def tools(
 
 async def _declare(policy: Policy, dialect: str, *, strict: bool, mode: str | None) -> None:
     """Print the declarations of a fresh session's view; losses go to stderr."""
-    from ..record import Ledger  # noqa: PLC0415 - --help must not pay for it
-    from ..toolbox import Toolbox  # noqa: PLC0415 - as above
+    from toolcrib.record import Ledger  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - as above
 
     async with (
         Toolbox(policy, ledger=Ledger.open(None)) as box,

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from .. import canonical
+from toolcrib import canonical
 
 
 __all__ = ["Entry", "detect", "read"]
