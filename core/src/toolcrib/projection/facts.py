@@ -14,7 +14,7 @@ from typing import Literal
 import attrs
 
 
-__all__ = ["ANNOTATIONS", "FOLD_ORDER", "Profile", "RequestLimits", "SchemaLimits"]
+__all__ = ["ANNOTATIONS", "FOLD_ORDER", "STRUCTURE", "Profile", "RequestLimits", "SchemaLimits"]
 
 ANNOTATIONS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
@@ -64,7 +64,7 @@ Fate = Literal["send", "look", "quiet"]
 _LOOKED_AT = frozenset({"pattern", "format", "minItems"})
 _QUIET = frozenset({"title", "deprecated", "readOnly", "writeOnly", "unevaluatedProperties"})
 # Handled where the structure is.
-_STRUCTURE = frozenset(
+STRUCTURE = frozenset(
     {
         "type",
         "properties",
@@ -198,5 +198,5 @@ class Profile:
         fates: dict[str, Fate] = dict.fromkeys(_QUIET, "quiet")
         fates |= dict.fromkeys(plain | {"description"}, "send")
         fates |= dict.fromkeys(self.keeps & _LOOKED_AT, "look")
-        fates |= dict.fromkeys(_STRUCTURE, "quiet")
+        fates |= dict.fromkeys(STRUCTURE, "quiet")
         object.__setattr__(self, "fates", fates)

@@ -71,7 +71,7 @@ def _fields(
     closing, rest = _extra(walk, node, extra, folded, at)
     if at:
         finished(wire, folded)
-    else:
+    elif folded:
         walk.notes += [f"{word[0].upper()}{word[1:]}." for word in in_words(folded)]
     whole: dict[str, Any] = {"type": "object", **wire, "properties": sent}
     if walk.profile.closed:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .facts import ANNOTATIONS
+from .facts import ANNOTATIONS, STRUCTURE
 from .inverse import Step
 from .losses import Unfit, fold, in_words
 from .reading import ATOMS, copied, json_type, same
@@ -59,6 +59,8 @@ def carry(
     """Copy what may be sent of a node's constraints and annotations; return the rest."""
     wire: dict[str, Any] = {}
     folded: dict[str, Any] = {}
+    if node.keys() <= STRUCTURE:
+        return wire, folded
     fates = walk.profile.fates
     for keyword, value in node.items():
         fate = fates.get(keyword)
