@@ -6,10 +6,10 @@ import json
 import subprocess
 import sys
 
-from hypothesis import given
-from hypothesis import strategies as st
 import pytest
 
+from hypothesis import given
+from hypothesis import strategies as st
 from toolcrib import canonical
 
 

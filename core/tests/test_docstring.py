@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from toolcrib import docstring
-from toolcrib.docstring import Docstring, of_class, parse
+from toolcrib.pack import docstring
+from toolcrib.pack.docstring import Docstring, of_class, parse
 
 
 GOOGLE = """Weather forecast

@@ -15,14 +15,14 @@ import pytest
 
 from hypothesis import given
 from hypothesis import strategies as st
-from toolcrib import manifest
-from toolcrib.constraints import Between
 from toolcrib.errors import DeclarationError, ManifestError
 from toolcrib.hookspecs import hookimpl
 from toolcrib.implementation import Implementation
-from toolcrib.pack import Pack
+from toolcrib.manifest import document as manifest
+from toolcrib.pack.definition import Pack
 from toolcrib.signature import Signature
 from toolcrib.tool import Description, Example, Requirements, Tool
+from toolcrib.typed.constraints import Between
 from toolcrib.vocabulary import (
     Audience,
     Cancellation,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given
-from hypothesis import strategies as st
 import pytest
 
+from hypothesis import given
+from hypothesis import strategies as st
 from toolcrib import names
 
 

@@ -17,11 +17,11 @@ import pluggy
 import pytest
 
 from toolcrib import hookspecs
-from toolcrib.constraints import Between
 from toolcrib.errors import DeclarationError, Invalid
-from toolcrib.pack import Pack
+from toolcrib.pack.definition import Pack
 from toolcrib.signature import Signature
 from toolcrib.tool import Requirements
+from toolcrib.typed.constraints import Between
 from toolcrib.vocabulary import (
     Audience,
     Cancellation,

@@ -745,3 +745,14 @@ def test_limits_are_facts_of_a_dialect():
     assert isinstance(_one(ONE), Projection)
     assert wire_name("demo.tool") == _one(ONE).wire_name
     assert json.dumps(_one(ONE).declaration)
+
+
+def test_a_cache_forgets_what_is_not_asked_for():
+    """It holds a bounded number of tools and of requests."""
+    cache = ProjectionCache(tools=2, requests=1)
+    tools = tuple(_tool(tool_id=f"demo.t{i}") for i in range(3))
+    first = project(tools, dialect("openai"), cache=cache)
+    project(tools[:1], dialect("openai"), cache=cache)
+    again = project(tools, dialect("openai"), cache=cache)
+    assert again is not first
+    assert again.digest == first.digest

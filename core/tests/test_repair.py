@@ -18,6 +18,7 @@ SCHEMA = {
     "properties": {
         "text": {"type": "string"},
         "either": {"anyOf": [{"type": "string"}, {"type": "array"}]},
+        "number_or_list": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/list"}]},
         "ids": {"type": "array", "items": {"type": "string"}},
         "numbers": {"type": "array", "items": {"type": "integer"}},
         "opts": {"type": "object", "properties": {"deep": {"type": "boolean"}}},
@@ -30,6 +31,7 @@ SCHEMA = {
         "one": {"const": "Only"},
     },
     "required": [],
+    "$defs": {"list": {"type": "array", "items": {"type": "integer"}}},
 }
 
 
@@ -63,6 +65,8 @@ def _mended(arguments, **options):
         ('{"x": "1.5"}', {"x": 1.5}, ["R4"]),
         ('{"x": "-2"}', {"x": -2}, ["R4"]),
         ('{"flag": "false"}', {"flag": False}, ["R4"]),
+        ('{"number_or_list": "5"}', {"number_or_list": 5}, ["R4"]),
+        ('{"number_or_list": "[5]"}', {"number_or_list": [5]}, ["R3"]),
         ('{"n": 5.0}', {"n": 5}, ["R5"]),
         ('{"x": 5.0}', {"x": 5.0}, []),
         ('{"numbers": [1.0]}', {"numbers": [1]}, ["R5"]),

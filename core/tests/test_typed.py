@@ -21,10 +21,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolcrib.errors import Invalid
-from toolcrib.introspection import Field
 from toolcrib.outcome import Result
-from toolcrib.typed import structurer, unstructurer
-from toolcrib.unstructuring import unstructure
+from toolcrib.pack.introspection import Field
+from toolcrib.typed.structure import structurer, unstructurer
+from toolcrib.typed.unstructuring import unstructure
 
 
 T = TypeVar("T")

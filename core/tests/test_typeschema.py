@@ -27,19 +27,11 @@ import attrs
 import jsonschema_rs
 import pytest
 
-from toolcrib.constraints import (
-    AtLeast,
-    AtMost,
-    Between,
-    Length,
-    Multiple,
-    Pattern,
-    Url,
-)
 from toolcrib.errors import DeclarationError
 from toolcrib.outcome import Image, Result, Text
 from toolcrib.schema import normalize
-from toolcrib.typeschema import input_schema, output_schema, schema_of
+from toolcrib.typed.constraints import AtLeast, AtMost, Between, Length, Multiple, Pattern, Url
+from toolcrib.typed.schema import input_schema, output_schema, schema_of
 
 
 T = TypeVar("T")

@@ -74,11 +74,62 @@ def _check(schema, value):
         ),
         ({"patternProperties": {"^x": {"type": "null"}}}, {"x1": 1}, False),
         ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, False),
+        ({"properties": {"a": {"type": "number"}}}, {"a": math.nan}, False),
+        ({"properties": {"a": {"maximum": 1}}}, {"a": -math.inf}, False),
+        ({"properties": {"a": {"type": "array"}}}, {"a": (1,)}, False),
+        ({"properties": {"a": {"multipleOf": 3}}}, {"a": 1e308}, False),
     ],
 )
 def test_verdicts_are_exact(schema, value, valid):
     """Numbers, booleans, order and text are compared as JSON Schema says."""
     assert (not _check(schema, value)) is valid
+
+
+@pytest.mark.parametrize("wrap", [lambda schema: schema, lambda schema: {"allOf": [schema]}])
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"type": ["string", "null"]}, None, 1),
+        ({"enum": ["a", 1, None]}, 1, "b"),
+        ({"const": [1, {"a": None}]}, [1, {"a": None}], [1, {"a": 0}]),
+        ({"minimum": 1}, 1, 0.5),
+        ({"maximum": 1}, 1, 1.5),
+        ({"exclusiveMinimum": 1}, 1.5, 1),
+        ({"exclusiveMaximum": 1}, 0, 1),
+        ({"multipleOf": 2}, 4, 3),
+        ({"minLength": 1}, "a", ""),
+        ({"maxLength": 1}, "a", "ab"),
+        ({"pattern": "^a+$"}, "aa", "b"),
+        ({"minItems": 1}, [1], []),
+        ({"maxItems": 1}, [1], [1, 2]),
+        ({"uniqueItems": True}, [1, 2], [1, 1]),
+        ({"minProperties": 1}, {"a": 1}, {}),
+        ({"maxProperties": 1}, {"a": 1}, {"a": 1, "b": 2}),
+        ({"required": ["a"]}, {"a": 1}, {"b": 1}),
+        ({"properties": {"a": {"const": 1}}}, {"b": 2}, {"a": 2}),
+        ({"additionalProperties": {"const": 1}}, {"b": 1}, {"b": 2}),
+        ({"patternProperties": {"^a": {"const": 1}}}, {"ab": 1}, {"ab": 2}),
+        ({"propertyNames": {"pattern": "^a"}}, {"ab": 1}, {"b": 1}),
+        ({"dependentRequired": {"a": ["b"]}}, {"b": 1}, {"a": 1}),
+        ({"dependentSchemas": {"a": {"required": ["b"]}}}, {"b": 1}, {"a": 1}),
+        ({"items": {"const": 1}}, [1, 1], [1, 2]),
+        ({"prefixItems": [{"const": 1}]}, [1, 2], [2]),
+        ({"contains": {"const": 1}}, [2, 1], [2]),
+        ({"allOf": [{"minimum": 1}, {"maximum": 2}]}, 2, 3),
+        ({"anyOf": [{"const": 1}, {"const": 2}]}, 2, 3),
+        ({"oneOf": [{"minimum": 1}, {"minimum": 2}]}, 1, 3),
+        ({"not": {"const": 1}}, 2, 1),
+        ({"if": {"minimum": 5}, "then": {"const": 9}, "else": {"const": 1}}, 9, 8),
+        ({"if": {"minimum": 5}, "then": {"const": 9}, "else": {"const": 1}}, 1, 2),
+    ],
+)
+def test_every_keyword_decides_and_is_explained(schema, good, bad, wrap):
+    """Each keyword accepts and refuses, compiled and judged, alone and composed."""
+    validator = Validator(normalize(wrap(schema)))
+    assert validator.normal.engine == "fastjsonschema"
+    assert validator.check(good) == ()
+    (problem,) = validator.check(bad)
+    assert problem.keyword != "schema"
 
 
 def test_a_value_is_never_changed():

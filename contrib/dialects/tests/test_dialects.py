@@ -10,8 +10,9 @@ from importlib import resources
 import pluggy
 import pytest
 
-from toolcrib import Context, Pack, Policy, Toolbox, hookspecs, manifest
+from toolcrib import Context, Pack, Policy, Toolbox, hookspecs
 from toolcrib.call import Call
+from toolcrib.manifest import document as manifest
 from toolcrib.outcome import Audio, Image, Outcome, Result, Text
 from toolcrib.projection import Dialect, dialect, project, spoken_by
 from toolcrib.tool import Description, Tool

@@ -7,21 +7,16 @@ Names are loaded when they are first used, so ``import toolcrib`` costs next to 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import resources as resources
-    from .batch import Batch as Batch
     from .call import AdmittedCall as AdmittedCall
     from .call import AuthorizedCall as AuthorizedCall
     from .call import Call as Call
-    from .catalog import Catalog as Catalog
-    from .constraints import AtLeast as AtLeast
-    from .constraints import AtMost as AtMost
-    from .constraints import Between as Between
-    from .constraints import Format as Format
-    from .constraints import Length as Length
-    from .constraints import Multiple as Multiple
-    from .constraints import Pattern as Pattern
-    from .constraints import Url as Url
+    from .catalog.stage import Catalog as Catalog
     from .context import Context as Context
     from .context import PackHost as PackHost
+    from .conversation.batch import Batch as Batch
+    from .conversation.session import Session as Session
+    from .conversation.view import Calls as Calls
+    from .conversation.view import View as View
     from .errors import Busy as Busy
     from .errors import DeclarationError as DeclarationError
     from .errors import Failed as Failed
@@ -55,9 +50,9 @@ if TYPE_CHECKING:
     from .outcome import Refusal as Refusal
     from .outcome import Result as Result
     from .outcome import Text as Text
-    from .pack import Pack as Pack
+    from .pack.definition import Pack as Pack
     from .permission.reviews import Review as Review
-    from .policy import Policy as Policy
+    from .policy.value import Policy as Policy
     from .projection.dialect import Dialect as Dialect
     from .question import Allow as Allow
     from .question import AllowRule as AllowRule
@@ -66,7 +61,6 @@ if TYPE_CHECKING:
     from .question import Grant as Grant
     from .question import Question as Question
     from .registry import Registry as Registry
-    from .session import Session as Session
     from .signature import Resource as Resource
     from .signature import Signature as Signature
     from .sources import Source as Source
@@ -76,8 +70,14 @@ if TYPE_CHECKING:
     from .tool import Requirements as Requirements
     from .tool import Tool as Tool
     from .toolbox import Toolbox as Toolbox
-    from .view import Calls as Calls
-    from .view import View as View
+    from .typed.constraints import AtLeast as AtLeast
+    from .typed.constraints import AtMost as AtMost
+    from .typed.constraints import Between as Between
+    from .typed.constraints import Format as Format
+    from .typed.constraints import Length as Length
+    from .typed.constraints import Multiple as Multiple
+    from .typed.constraints import Pattern as Pattern
+    from .typed.constraints import Url as Url
     from .vocabulary import Access as Access
     from .vocabulary import Audience as Audience
     from .vocabulary import Effect as Effect
@@ -87,10 +87,10 @@ if TYPE_CHECKING:
     from .vocabulary import Status as Status
 
 _HOMES = {
-    "batch": ("Batch",),
+    "conversation.batch": ("Batch",),
     "call": ("AdmittedCall", "AuthorizedCall", "Call"),
-    "catalog": ("Catalog",),
-    "constraints": (
+    "catalog.stage": ("Catalog",),
+    "typed.constraints": (
         *("AtLeast", "AtMost", "Between", "Format", "Length", "Multiple", "Pattern", "Url"),
     ),
     "context": ("Context", "PackHost"),
@@ -107,18 +107,18 @@ _HOMES = {
         *("ArtifactLink", "Audio", "Directive", "File", "Image", "Json", "Link"),
         *("Outcome", "Receipt", "Refusal", "Result", "Text"),
     ),
-    "pack": ("Pack",),
+    "pack.definition": ("Pack",),
     "permission.reviews": ("Review",),
-    "policy": ("Policy",),
+    "policy.value": ("Policy",),
     "projection.dialect": ("Dialect",),
     "question": ("Allow", "AllowRule", "Decision", "Deny", "Grant", "Question"),
     "registry": ("Registry",),
-    "session": ("Session",),
+    "conversation.session": ("Session",),
     "signature": ("Resource", "Signature"),
     "sources": ("Source",),
     "tool": ("Description", "Example", "Provenance", "Requirements", "Tool"),
     "toolbox": ("Toolbox",),
-    "view": ("Calls", "View"),
+    "conversation.view": ("Calls", "View"),
     "vocabulary": ("Access", "Audience", "Effect", "Kind", "Mode", "Scope", "Status"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -129,8 +129,6 @@ async def _read(ctx: RunContext, artifact: str, start: int = 0, size: int = 3276
     return await ctx._session.page(artifact, start, size)  # noqa: SLF001 - as above
 
 
-
-
 TOOLS = (READ, SEARCH)
 
 

@@ -19,7 +19,7 @@ from .lifetimes import guard_cycle
 
 if TYPE_CHECKING:
     from .context import Agents, Artifacts, Ask, Clock, Jobs, PackHost, Secrets, Workspace
-    from .session import Session
+    from .conversation.session import Session
     from .signature import Signature
     from .vocabulary import Mode
 
@@ -292,4 +292,3 @@ class RunContext:
         """Add a note such as ``degraded`` to the outcome."""
         if word not in self._notes:
             self._notes.append(word)
-

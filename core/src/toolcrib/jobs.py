@@ -123,9 +123,7 @@ class MemoryJobs:
         most: Jobs that may run at once for one owner.
     """
 
-    def __init__(
-        self, clock: Clock, *, output_limit: int = 1 << 20, most: int = 16
-    ) -> None:
+    def __init__(self, clock: Clock, *, output_limit: int = 1 << 20, most: int = 16) -> None:
         self._clock = clock
         self._output_limit = output_limit
         self._most = most
@@ -149,7 +147,9 @@ class MemoryJobs:
         """
         runner = self._kinds.get(kind)
         if runner is None:
-            text = f"no job kind {kind!r}; there are: {', '.join(sorted(self._kinds)) or 'none'}"
+            text = (
+                f"no job kind {kind!r}; there are: {', '.join(sorted(self._kinds)) or 'none'}"
+            )
             raise NotFound(text, code="job.unknown_kind")
         mine = [j for j in self._jobs.values() if j.record.owner == owner]
         if sum(j.record.status == "running" for j in mine) >= self._most:

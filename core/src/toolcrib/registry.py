@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .catalog import Catalog, compose
-from .discovery import discover, local_finding
-from .findings import Findings
+from .catalog.stage import Catalog, compose
+from .discovery.findings import Findings
+from .discovery.stage import discover, local_finding
 from .outcome import Refusal
-from .policy import Policy
+from .policy.value import Policy
 
 
 __all__ = ["Registry"]

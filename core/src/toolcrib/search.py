@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["Hit", "SearchIndex", "words"]
 
 # How much a word counts for where it stands.
-_FIELDS = {"name": 4.0, "title": 3.0, "tags": 2.0, "summary": 2.0, "parameters": 1.0, "rest": 0.6}
+_FIELDS = {
+    "name": 4.0,
+    "title": 3.0,
+    "tags": 2.0,
+    "summary": 2.0,
+    "parameters": 1.0,
+    "rest": 0.6,
+}
 _K1 = 1.2
 _B = 0.4
 _SAME_MEANING = 0.45

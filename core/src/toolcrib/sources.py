@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .activepack import ActivePack
+from .activation.activepack import ActivePack
 from .events import Event
 from .implementation import Implementation
 
@@ -126,9 +126,7 @@ class Sources:
 
     def _stale(self, pack: ActivePack, source: Source, problem: str) -> None:
         toolbox = self._toolbox
-        toolbox.replace_catalog(
-            toolbox.catalog.with_unreadable(pack.id, source.name, problem)
-        )
+        toolbox.replace_catalog(toolbox.catalog.with_unreadable(pack.id, source.name, problem))
         event = Event(
             name="source.stale",
             time=toolbox.clock.time(),

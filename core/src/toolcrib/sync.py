@@ -19,14 +19,14 @@ from .toolbox import Toolbox
 
 
 if TYPE_CHECKING:
-    from .batch import Batch
-    from .catalog import Catalog
+    from .catalog.stage import Catalog
+    from .conversation.batch import Batch
+    from .conversation.session import Approver, Session
+    from .conversation.view import Calls, View
     from .events import Event
     from .outcome import Outcome
-    from .policy import Policy
+    from .policy.value import Policy
     from .question import Decision, Question
-    from .session import Approver, Session
-    from .view import Calls, View
 
 
 __all__ = ["SyncBatch", "SyncSession", "SyncToolbox"]

@@ -31,7 +31,7 @@ from .errors import SchemaError, Unavailable
 from .host import Folder, NobodyAsks, SystemClock, _Cancellation, _Diagnostics
 from .lifetimes import Lifetimes
 from .outcome import ArtifactLink, Outcome
-from .policy import Policy
+from .policy.value import Policy
 from .question import Allow
 from .sync import SyncSession, SyncToolbox
 from .vocabulary import Mode
@@ -224,7 +224,7 @@ def check_pack(pack: Any, *, manifest: Path | None = None) -> list[str]:
         pack: The ``Pack``, or an object with hooks.
         manifest: The package's ``toolcrib.json``.
     """
-    from . import manifest as manifests  # noqa: PLC0415 - only this check reads it
+    from .manifest import document as manifests  # noqa: PLC0415 - only this check reads it
 
     found: list[str] = []
     if manifest is not None:
@@ -233,7 +233,7 @@ def check_pack(pack: Any, *, manifest: Path | None = None) -> list[str]:
 
 
 async def _checked(pack: Any) -> list[str]:
-    from .activepack import ActivePack  # noqa: PLC0415 - as above
+    from .activation.activepack import ActivePack  # noqa: PLC0415 - as above
     from .schema import normalize  # noqa: PLC0415 - as above
     from .toolbox import Toolbox  # noqa: PLC0415 - as above
 

@@ -9,10 +9,12 @@ import secrets as random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import catalog, crib, places, projection
-from .activation import Activator
-from .activepack import ActivePack
-from .discovery import discover
+from . import crib, places, projection
+from .activation.activepack import ActivePack
+from .activation.stage import Activator
+from .catalog import stage as catalog
+from .conversation.session import Session
+from .discovery.stage import discover
 from .errors import StageError
 from .events import Event, EventLog
 from .execution import Runtime, Scheduler, Threads
@@ -21,9 +23,8 @@ from .jobs import MemoryJobs
 from .lifetimes import Lifetimes
 from .outcome import Refusal
 from .permission import Protected, RuleSet
-from .policy import Policy
+from .policy.value import Policy
 from .record import Ledger
-from .session import Session
 from .sources import Sources
 from .validator import Validators
 from .vocabulary import Mode
@@ -31,9 +32,9 @@ from .vocabulary import Mode
 
 if TYPE_CHECKING:
     from .artifacts import ArtifactStore
-    from .catalog import Catalog, Entry
+    from .catalog.stage import Catalog, Entry
     from .context import Agents, Ask, Clock
-    from .findings import Findings
+    from .discovery.findings import Findings
     from .search import SearchIndex
     from .sync import SyncToolbox
 
@@ -180,7 +181,9 @@ class Toolbox:
             own.append(policy.file)
         if policy.ledger is not None:
             ledger = policy.ledger
-            own += [ledger.with_name(ledger.name + end) for end in ("", "-wal", "-shm", ".runs")]
+            own += [
+                ledger.with_name(ledger.name + end) for end in ("", "-wal", "-shm", ".runs")
+            ]
         return own
 
     def _host(self, pack: str) -> Host:

@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 
-from toolcrib.discovery import discover
+from toolcrib.discovery.stage import discover
 
 
 CODE = """

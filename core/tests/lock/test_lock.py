@@ -13,8 +13,8 @@ import sys
 import attrs
 import pytest
 
+from toolcrib.catalog.livesource import Live
 from toolcrib.errors import PolicyError
-from toolcrib.livesource import Live
 from toolcrib.lock import (
     Gate,
     Lock,

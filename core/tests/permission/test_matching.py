@@ -169,7 +169,7 @@ def test_a_server_is_also_the_source_of_a_live_tool(judged, make):
         ('"mcp.s.a (b)"', "mcp.s.a (b)", True),
         ('"mcp.s.\\*"', "mcp.s.*", True),
         ('"mcp.s.\\*"', "mcp.s.other", False),
-        ("mcp.claude_ai_Make.*", "mcp.claude_ai_Make.run", True),
+        ("mcp.acme_ai_Make.*", "mcp.acme_ai_Make.run", True),
         ("mcp.make-meji-media.*", "mcp.make-meji-media.x", True),
     ],
 )

@@ -12,13 +12,13 @@ import threading
 import attrs
 import pytest
 
-from toolcrib.activation import Activator, ActivePack
-from toolcrib.catalog import compose
-from toolcrib.discovery import discover
-from toolcrib.findings import Findings
+from toolcrib.activation.stage import Activator, ActivePack
+from toolcrib.catalog.stage import compose
+from toolcrib.discovery.findings import Findings
+from toolcrib.discovery.stage import discover
 from toolcrib.outcome import Refusal
-from toolcrib.pack import Pack
-from toolcrib.policy import Policy
+from toolcrib.pack.definition import Pack
+from toolcrib.policy.value import Policy
 from toolcrib.registry import Registry
 
 

@@ -8,10 +8,10 @@ import sys
 import attrs
 import pytest
 
-from toolcrib.catalog import changes, compose
-from toolcrib.discovery import discover
+from toolcrib.catalog.stage import changes, compose
+from toolcrib.discovery.stage import discover
 from toolcrib.outcome import Refusal
-from toolcrib.policy import Policy
+from toolcrib.policy.value import Policy
 from toolcrib.tool import Description, Tool
 
 

@@ -6,9 +6,9 @@ import importlib.metadata
 import os
 import time
 
-from toolcrib.catalog import compose
-from toolcrib.discovery import discover
-from toolcrib.policy import Policy
+from toolcrib.catalog.stage import compose
+from toolcrib.discovery.stage import discover
+from toolcrib.policy.value import Policy
 
 
 def best(function, times=5):

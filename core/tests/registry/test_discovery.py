@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.discovery import discover
-from toolcrib.installed import entry_points
-from toolcrib.pack import Pack
+from toolcrib.discovery.installed import entry_points
+from toolcrib.discovery.stage import discover
+from toolcrib.pack.definition import Pack
 
 
 def found(*sites, **options):

@@ -10,9 +10,11 @@ from pathlib import Path
 import attrs
 import pytest
 
-from toolcrib import places, policyfile, trust
+from toolcrib import places
 from toolcrib.errors import PolicyError
-from toolcrib.policy import Hide, Limits, Policy, RetryPolicy, SecretBinding
+from toolcrib.policy import file as policyfile
+from toolcrib.policy import trust
+from toolcrib.policy.value import Hide, Limits, Policy, RetryPolicy, SecretBinding
 from toolcrib.vocabulary import Durability, Effect, Label, Mode
 
 

@@ -6,7 +6,7 @@ import tomllib
 
 from hypothesis import given
 from hypothesis import strategies as st
-from toolcrib.tomllines import lines_of
+from toolcrib.policy.tomllines import lines_of
 
 
 TEXT = '''# first

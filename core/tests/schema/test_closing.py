@@ -86,13 +86,16 @@ def test_a_definition_that_an_unsafe_place_uses_is_not_closed():
     """What not or oneOf refer to keeps its meaning everywhere."""
     schema = {
         "type": "object",
-        "properties": {"v": {"$ref": "#/$defs/o"}, "n": {"not": {"$ref": "#/$defs/o"}}},
+        "properties": {
+            "v": {"$ref": "#/$defs/o"},
+            "n": {"not": {"items": {"$ref": "#/$defs/o"}}},
+        },
         "$defs": {"o": OBJECT},
     }
     normal = normalize(schema, arguments=True)
     assert "/$defs/o" not in normal.closed
     assert not _accepts(schema, {"v": {"z": 1}})
-    assert not _accepts(schema, {"n": {"z": 1}})
+    assert not _accepts(schema, {"n": [{"z": 1}]})
 
 
 def test_other_schemas_are_exact():

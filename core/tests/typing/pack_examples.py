@@ -12,11 +12,11 @@ from typing import Annotated, Self, TypedDict, Unpack, assert_type
 
 import attrs
 
-from toolcrib.constraints import Between, Length, Url
 from toolcrib.context import Context
 from toolcrib.outcome import Outcome
-from toolcrib.pack import Pack
+from toolcrib.pack.definition import Pack
 from toolcrib.signature import Signature
+from toolcrib.typed.constraints import Between, Length, Url
 
 
 class Client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolcrib.activepack import ActivePack
+from toolcrib.activation.activepack import ActivePack
 from toolcrib.events import Event
 from toolcrib.record import Ledger
 from toolcrib.toolbox import Toolbox
@@ -16,7 +16,7 @@ from .signs import Sign
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from toolcrib.policy import Policy
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["activated"]

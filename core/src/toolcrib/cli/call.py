@@ -18,7 +18,7 @@ from .output import complain, json_option, note, print_json, say
 
 if TYPE_CHECKING:
     from toolcrib.outcome import Outcome
-    from toolcrib.policy import Policy
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["call", "given"]

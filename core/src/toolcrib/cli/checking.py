@@ -14,10 +14,10 @@ from .output import json_option, note, print_json, problem_facts, say
 
 
 if TYPE_CHECKING:
-    from toolcrib.catalog import Catalog
+    from toolcrib.catalog.stage import Catalog
     from toolcrib.outcome import Refusal
     from toolcrib.permission import Finding
-    from toolcrib.policy import Policy
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["check", "lint_of", "problems_of"]

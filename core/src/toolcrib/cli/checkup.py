@@ -18,10 +18,10 @@ import attrs
 from toolcrib import places
 from toolcrib.errors import PolicyError, RecordError, ToolcribError
 from toolcrib.ownership import check_private_file, check_private_folder
-from toolcrib.policy import Policy
-from toolcrib.policyfile import read as read_policy
+from toolcrib.policy.file import read as read_policy
+from toolcrib.policy.trust import is_trusted
+from toolcrib.policy.value import Policy
 from toolcrib.record import Ledger
-from toolcrib.trust import is_trusted
 
 from .checking import lint_of, problems_of
 from .mending import mend
@@ -31,7 +31,7 @@ from .terminal import is_there
 
 
 if TYPE_CHECKING:
-    from toolcrib.catalog import Catalog
+    from toolcrib.catalog.stage import Catalog
 
 
 __all__ = ["Checkup"]

@@ -16,9 +16,9 @@ from .output import complain, json_option, print_json, say
 
 
 if TYPE_CHECKING:
-    from toolcrib.catalog import Catalog, Entry
+    from toolcrib.catalog.stage import Catalog, Entry
     from toolcrib.outcome import Refusal
-    from toolcrib.policy import Policy
+    from toolcrib.policy.value import Policy
     from toolcrib.projection import Dialect, Projected
 
 

@@ -38,7 +38,7 @@ def pack_groups() -> dict[str, PackGroup]:
 
     if not policy_file().is_file():
         return {}  # Nothing is enabled; most first runs need no more than this.
-    from toolcrib.policy import Policy  # noqa: PLC0415 - as above
+    from toolcrib.policy.value import Policy  # noqa: PLC0415 - as above
     from toolcrib.registry import Registry  # noqa: PLC0415 - as above
 
     try:

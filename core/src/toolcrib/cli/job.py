@@ -27,10 +27,10 @@ from .transcript import Entry, detect
 
 
 if TYPE_CHECKING:
-    from toolcrib.batch import Batch
-    from toolcrib.policy import Policy
-    from toolcrib.session import Session
-    from toolcrib.view import Calls
+    from toolcrib.conversation.batch import Batch
+    from toolcrib.conversation.session import Session
+    from toolcrib.conversation.view import Calls
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["Job", "told", "warn_of_rules"]

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolcrib import submission
-from toolcrib.activepack import ActivePack
+from toolcrib.activation.activepack import ActivePack
 from toolcrib.call import Call
+from toolcrib.conversation import submission
+from toolcrib.conversation.item import Item
 from toolcrib.errors import ToolFailure
-from toolcrib.item import Item
 from toolcrib.outcome import Refusal
 from toolcrib.permission import explain
 from toolcrib.record import Ledger
@@ -20,9 +20,9 @@ from toolcrib.toolbox import Toolbox
 
 
 if TYPE_CHECKING:
-    from toolcrib.policy import Policy
-    from toolcrib.session import Session
-    from toolcrib.view import View
+    from toolcrib.conversation.session import Session
+    from toolcrib.conversation.view import View
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["Judgement", "judged", "judging", "tool_call"]

@@ -17,10 +17,10 @@ from .output import complain, json_option, note, print_json, problem_facts, prob
 
 
 if TYPE_CHECKING:
-    from toolcrib.catalog import Catalog
+    from toolcrib.catalog.stage import Catalog
     from toolcrib.lock import Change, Lock
     from toolcrib.outcome import Refusal
-    from toolcrib.policy import Policy
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["lock"]

@@ -79,7 +79,9 @@ _folder = click.argument(
 @json_option
 def write(*, folder: Path, as_json: bool) -> None:
     """Write toolcrib.json for each pack of the project in FOLDER."""
-    from toolcrib.manifest import write as written  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.manifest.document import (  # noqa: PLC0415 - --help must not pay for it
+        write as written,
+    )
 
     done = []
     for pack_id, (reference, file) in _project(folder).items():
@@ -102,7 +104,7 @@ def write(*, folder: Path, as_json: bool) -> None:
 @json_option
 def check(*, folder: Path, as_json: bool) -> None:
     """Check that each toolcrib.json says what its code says; exit code 1 if not."""
-    from toolcrib.manifest import check as differences  # noqa: PLC0415 - as above
+    from toolcrib.manifest.document import check as differences  # noqa: PLC0415 - as above
 
     done: list[dict[str, Any]] = []
     for pack_id, (reference, file) in _project(folder).items():

@@ -9,7 +9,7 @@ from toolcrib import places
 
 if TYPE_CHECKING:
     from toolcrib.outcome import Refusal
-    from toolcrib.policy import Policy
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["mend"]

@@ -13,8 +13,8 @@ from .output import complain, note
 
 
 if TYPE_CHECKING:
-    from toolcrib.catalog import Catalog
-    from toolcrib.policy import Policy
+    from toolcrib.catalog.stage import Catalog
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["catalog_of", "load_policy", "login", "mode_option", "policy_options"]
@@ -66,7 +66,7 @@ def load_policy(*, policy_file: Path | None, workspace: Path, develop: bool) -> 
 
     from toolcrib.errors import PolicyError  # noqa: PLC0415 - as above
     from toolcrib.places import state_folder  # noqa: PLC0415 - as above
-    from toolcrib.policy import Policy  # noqa: PLC0415 - as above
+    from toolcrib.policy.value import Policy  # noqa: PLC0415 - as above
 
     try:
         if policy_file is not None:

@@ -13,7 +13,7 @@ from .output import complain, json_option, note, print_json, problem_facts, say,
 
 
 if TYPE_CHECKING:
-    from toolcrib.catalog import Catalog
+    from toolcrib.catalog.stage import Catalog
 
 
 __all__ = ["packs"]
@@ -111,7 +111,7 @@ _policy = click.option(
 @json_option
 def enable(*, names: tuple[str, ...], policy_file: Path | None, as_json: bool) -> None:
     """Enable installed packs, by distribution."""
-    from toolcrib.discovery import discover  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.discovery.stage import discover  # noqa: PLC0415 - --help must not pay for it
     from toolcrib.names import closest, normalize_distribution  # noqa: PLC0415 - as above
 
     claims = discover().claims

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from toolcrib.call import AdmittedCall
+    from toolcrib.conversation.session import Session
     from toolcrib.permission import Difference
     from toolcrib.rules import Rule
-    from toolcrib.session import Session
     from toolcrib.signature import Signature
 
     from .transcript import Entry
@@ -122,7 +122,7 @@ def shadow(
 
 
 def _rules_in(file: Path) -> tuple[Rule, ...]:
-    from toolcrib.policyfile import read  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.policy.file import read  # noqa: PLC0415 - --help must not pay for it
     from toolcrib.rules import parse_lines  # noqa: PLC0415 - as above
 
     if file.suffix == ".toml":

@@ -14,7 +14,7 @@ from .output import complain, json_option, note, print_json, problems, table
 
 
 if TYPE_CHECKING:
-    from toolcrib.policy import Policy
+    from toolcrib.policy.value import Policy
 
 
 __all__ = ["tools"]

@@ -33,9 +33,9 @@ def trust(*, workspace: Path, digest: str | None, forget: bool, as_json: bool) -
 
     Shows the file and asks at the terminal. Any change to the file ends the trust.
     """
-    from toolcrib import trust as store  # noqa: PLC0415 - as above
     from toolcrib.places import POLICY_FILE  # noqa: PLC0415 - as above
-    from toolcrib.policyfile import read  # noqa: PLC0415 - as above
+    from toolcrib.policy import trust as store  # noqa: PLC0415 - as above
+    from toolcrib.policy.file import read  # noqa: PLC0415 - as above
 
     file = workspace.resolve() / POLICY_FILE
     if forget:

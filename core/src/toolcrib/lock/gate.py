@@ -9,10 +9,10 @@ from pathlib import Path
 
 import attrs
 
+from toolcrib.catalog.livesource import Live
 from toolcrib.codes import refuse
+from toolcrib.discovery.findings import Finding
 from toolcrib.errors import PolicyError
-from toolcrib.findings import Finding
-from toolcrib.livesource import Live
 from toolcrib.outcome import Refusal
 
 from .compare import Change, diff, render

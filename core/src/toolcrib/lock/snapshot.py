@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from toolcrib import canonical
+from toolcrib.catalog.livesource import Live
 from toolcrib.codes import refuse
-from toolcrib.findings import Finding
-from toolcrib.livesource import Live
+from toolcrib.discovery.findings import Finding
 from toolcrib.names import normalize_distribution
 from toolcrib.outcome import Refusal
 

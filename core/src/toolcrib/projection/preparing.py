@@ -109,6 +109,9 @@ def _unsupported(tool: Tool, dialect: Dialect, unfit: Unfit) -> Refusal:
 def _description(tool: Tool, said: Rewritten, *, native: bool) -> str:
     """Return the text of a tool, with its examples as a model would send them."""
     described = tool.description
+    if not (described.details or described.usage or described.cautions or described.examples):
+        text = described.summary
+        return "\n\n".join([text, " ".join(said.notes)]) if said.notes else text
     if described.examples and (native or said.inverse is not None):
         pairs = zip(described.examples, _examples(tool, said), strict=True)
         sent = [] if native else [attrs.evolve(e, arguments=each) for e, each in pairs]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -69,7 +68,7 @@ class ProjectionCache:
     def __init__(self, *, tools: int = 20_000, requests: int = 16) -> None:
         self._most_tools = tools
         self._most_requests = requests
-        self._tools: OrderedDict[_Key, tuple[Tool, Dialect, Prepared]] = OrderedDict()
+        self._tools: dict[_Key, tuple[Tool, Dialect, Prepared]] = {}
         self._requests: list[tuple[tuple[Any, ...], tuple[Tool, ...], Projected]] = []
 
     def request(self, facts: tuple[Any, ...], tools: tuple[Tool, ...]) -> Projected | None:
@@ -98,7 +97,7 @@ class ProjectionCache:
         # Tool and dialect are held, so that their identities stay theirs.
         self._tools[key] = (tool, dialect, made)
         if len(self._tools) > self._most_tools:
-            self._tools.popitem(last=False)
+            del self._tools[next(iter(self._tools))]
         return made
 
 

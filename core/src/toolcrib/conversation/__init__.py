@@ -1,0 +1,1 @@
+"""One opening of a conversation: what an agent loop talks to."""

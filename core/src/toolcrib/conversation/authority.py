@@ -1,0 +1,91 @@
+"""What the calls of one session are judged by, kept current."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import RecordError
+from ..permission import AuthorityContext, GrantView
+from ..vocabulary import Label, Mode, Scope
+
+
+if TYPE_CHECKING:
+    from ..question import Grant
+    from ..tool import Tool
+    from .session import Session
+
+
+__all__ = ["Authority"]
+
+
+class Authority:
+    """Rules, grants, mode and labels of one session."""
+
+    def __init__(self, session: Session, mode: Mode) -> None:
+        self._session = session
+        self._mode = mode
+        self._grants = GrantView()
+        self._labels: frozenset[Label] = frozenset()
+        self._context: AuthorityContext | None = None
+        self.problems: list[str] = []
+
+    @property
+    def mode(self) -> Mode:
+        """What happens to calls that nothing else decides."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self._mode = mode
+        self._context = None
+
+    def load(self) -> None:
+        """Take up the grants that were given to this principal before."""
+        session = self._session
+        ledger = session.toolbox.ledger
+        for grant in ledger.project_grants(session.principal, self._project):
+            self._grants.add(grant)
+
+    @property
+    def _project(self) -> str:
+        return str(self._session.toolbox.workspace.root)
+
+    def keep(self, grant: Grant) -> None:
+        """Remember a grant; failing to store it never refuses the approved call."""
+        session = self._session
+        self._grants.add(grant)
+        try:
+            session.toolbox.ledger.grant(grant, session=session.id, project=self._project)
+        except RecordError as error:
+            self.problems.append(f"grant {grant.id} holds for this session only: {error}")
+
+    def used(self, grant_id: str | None) -> None:
+        """Count a run that a grant covered; the ledger has counted it already."""
+        if grant_id is not None and self._grants.get(grant_id) is not None:
+            self._grants.used(grant_id)
+
+    def ran(self, tool: Tool) -> None:
+        """Note what flowed, now that a tool ran."""
+        if not tool.labels <= self._labels:
+            self._labels |= tool.labels
+            self._context = None
+
+    def context(self) -> AuthorityContext:
+        """Return what a call is judged by now."""
+        if self._context is None:
+            session, toolbox = self._session, self._session.toolbox
+            self._context = AuthorityContext(
+                workspace=toolbox.workspace.root,
+                rules=toolbox.rules,
+                grants=self._grants,
+                mode=self._mode,
+                protected=toolbox.protected,
+                pack_state=toolbox.pack_state,
+                principal=session.principal,
+                conversation=session.conversation,
+                labels_seen=self._labels,
+                forbid_labels=toolbox.policy.forbid_labels,
+                clock=toolbox.clock,
+                policy_file=toolbox.policy.file,
+            )
+        return self._context

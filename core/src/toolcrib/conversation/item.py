@@ -1,0 +1,48 @@
+"""One call of a batch, and how far it got."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+
+if TYPE_CHECKING:
+    from ..call import AdmittedCall, AuthorizedCall, Call
+    from ..outcome import Outcome
+    from ..question import Decision, Question
+    from ..signature import Signature
+
+
+__all__ = ["Item"]
+
+
+@attrs.define(eq=False)
+class Item:
+    """One call of a batch and how far it got.
+
+    Attributes:
+        admitted, signature: Set once its arguments are valid.
+        authorized: Set once it may run.
+        question: Set while a person must decide.
+        outcome: Set once it ended; never changed after that.
+        asked: The question, kept after it was answered.
+        decision: The answer.
+        decided_by: Who or what refused it.
+    """
+
+    call: Call
+    batch_id: str = attrs.field(default="", kw_only=True)
+    admitted: AdmittedCall | None = None
+    signature: Signature | None = None
+    authorized: AuthorizedCall | None = None
+    question: Question | None = None
+    outcome: Outcome | None = None
+    asked: Question | None = None
+    decision: Decision | None = None
+    decided_by: tuple[str, ...] = ()
+
+    @property
+    def tool_id(self) -> str:
+        """The tool's id, or the name that was called if there is no such tool."""
+        return self.call.tool_id or self.call.wire_name

@@ -1,0 +1,268 @@
+"""Take one judged call to its outcome: decisions, the last look, execution, record."""
+
+from __future__ import annotations
+
+import asyncio
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from .. import admission, execution, permission, record
+from ..activation.activepack import ActivePack
+from ..codes import refuse
+from ..events import Event
+from ..host import RunContext, _Diagnostics
+from ..outcome import Outcome, Refusal
+from ..question import Allow, AllowRule, Deny
+from . import submission
+
+
+if TYPE_CHECKING:
+    from ..call import AuthorizedCall
+    from ..execution import CancelToken, Terms
+    from ..question import Decision
+    from .item import Item
+    from .session import Session
+    from .view import View
+
+
+__all__ = ["apply", "close_questions", "decide", "not_started", "run"]
+
+Sink = Callable[[Event], None]
+
+
+async def decide(session: Session, view: View, item: Item, decision: Decision) -> None:
+    """Write a person's answer down and apply it; of two answers the first holds."""
+    if not isinstance(decision, Allow | AllowRule | Deny):
+        text = f"a decision is Allow, AllowRule or Deny, not {type(decision).__name__}"
+        raise TypeError(text)
+    if item.question is None:  # pragma: no cover - only open ones get here
+        raise AssertionError
+    decision = session.toolbox.ledger.decision(item.question.id, decision)
+    await apply(session, view, item, decision)
+
+
+async def apply(session: Session, view: View, item: Item, decision: Decision) -> None:
+    """Apply an answer to a call: it may run now, or it ends."""
+    admitted, question = item.admitted, item.question
+    if admitted is None or question is None:  # pragma: no cover - as above
+        raise AssertionError
+    item.decision = decision
+    item.decided_by = (f"person {decision.by}",)
+    session.emit("question.decided", item, question=question.id, by=decision.by)
+    refusal = await submission.stale(session, view, item)
+    verdict = refusal or permission.decide(
+        question, decision, admitted, item.signature, session.authority.context()
+    )
+    if isinstance(verdict, Refusal):
+        submission.end(session, item, verdict)
+        return
+    item.authorized, lasting = verdict
+    item.question = None
+    if lasting is not None:
+        session.authority.keep(lasting)
+
+
+async def run(session: Session, view: View, item: Item, sink: Sink | None) -> None:
+    """Run one authorised call and write down how it ended."""
+    authorized = item.authorized
+    if authorized is None or item.outcome is not None:
+        return
+    refusal = await submission.stale(session, view, item) if item.asked else None
+    pack = refusal or await session.toolbox.activate(authorized.tool.pack)
+    if isinstance(pack, Refusal):
+        submission.end(session, item, pack)
+        _finished_event(session, item, sink)
+        return
+    entry = session.toolbox.entry(authorized.tool.id)
+    known = record.begin(
+        session.toolbox.ledger,
+        authorized,
+        conversation=session.conversation,
+        principal=session.principal,
+        provenance=entry.provenance if entry is not None else None,
+        batch_id=item.batch_id,
+    )
+    if known is not None:
+        _not_begun(session, item, known)
+        _finished_event(session, item, sink)
+        return
+    _tell(session, item, sink, "call.started")
+    item.outcome = await _executed(session, item, authorized, pack, sink)
+    session.authority.used(authorized.grant_id)
+    session.authority.ran(authorized.tool)
+    _finished_event(session, item, sink)
+    session.emit("call.finished", item, **_ending(item))
+
+
+def _not_begun(session: Session, item: Item, known: Refusal | record.Replay) -> None:
+    """End a call that the ledger does not let run."""
+    item.authorized = None
+    if isinstance(known, Refusal) and known.code == "ledger.unwritable":
+        # There is nowhere to write this down.
+        item.outcome = Outcome.from_refusal(known, call_id=item.call.id, tool_id=item.tool_id)
+        return
+    submission.take(session, item, known)
+
+
+async def _executed(
+    session: Session,
+    item: Item,
+    authorized: AuthorizedCall,
+    pack: ActivePack,
+    sink: Sink | None,
+) -> Outcome:
+    toolbox = session.toolbox
+    implementation = pack.implementations[authorized.tool.id]
+    # A renamed or overriding tool runs the code of the tool that its pack declared.
+    if implementation.tool is not authorized.tool:
+        implementation = attrs.evolve(implementation, tool=authorized.tool)
+    diagnostics = _Diagnostics()
+    notes: list[str] = []
+    host = toolbox.host_of(pack.id)
+    report = _reporter(session, item, sink) if sink is not None or toolbox.observed else None
+
+    loop = asyncio.get_running_loop()
+
+    def make_context(attempt: int, token: CancelToken) -> RunContext:
+        return RunContext(
+            session,
+            host,
+            tool_id=authorized.tool.id,
+            invocation_id=item.call.id,
+            attempt=attempt,
+            deadline=token.deadline,
+            idempotency_key=authorized.idempotency_key,
+            cancellation=token,
+            diagnostics=diagnostics,
+            notes=notes,
+            progress=report,
+            loop=loop,
+            signature=authorized.signature,
+        )
+
+    outcome = await execution.execute(
+        authorized,
+        implementation=implementation,
+        make_context=make_context,
+        runtime=toolbox.runtime,
+        terms=_terms(session, item, pack, sink),
+    )
+    outcome = await _finished(session, item, outcome, notes)
+    if not record.end(toolbox.ledger, outcome, diagnostics=diagnostics.facts or None):
+        result = attrs.evolve(
+            outcome.result,
+            notes=(*outcome.result.notes, "not recorded: the ledger could not be written"),
+        )
+        outcome = attrs.evolve(outcome, result=result)
+    return outcome
+
+
+def _terms(session: Session, item: Item, pack: ActivePack, sink: Sink | None) -> Terms:
+    """Return the terms of a call; those that nobody listens to are made once a tool."""
+    authorized = item.authorized
+    if authorized is None:  # pragma: no cover - it runs
+        raise AssertionError
+    tool = authorized.tool
+    terms = session.terms.get(tool.id)
+    if terms is None:
+        toolbox = session.toolbox
+        policy = toolbox.policy
+
+        async def pack_retry(failure: BaseException, attempt: int) -> bool | float:
+            return await pack.retry(tool, failure, attempt)
+
+        def check_schema(value: Any) -> Any:
+            return admission.check_output(tool, value, toolbox.validators)
+
+        terms = session.terms[tool.id] = execution.Terms(
+            session=session.id,
+            timeout=tool.timeout if tool.timeout is not None else policy.timeout,
+            retry=policy.retry,
+            pack_retry=pack_retry if pack.has("toolcrib_retry") else None,
+            check_schema=check_schema if tool.output_schema is not None else None,
+            guard=session.loop_guard,
+            on_late=toolbox.ledger.late,
+            asynchronous=policy.allow_async,
+        )
+    if sink is None:
+        return terms
+
+    def on_progress(facts: Mapping[str, Any]) -> None:
+        name = facts.get("event", "progress")
+        if name != "started":  # said before the first attempt already
+            rest = {key: value for key, value in facts.items() if key != "event"}
+            _tell(session, item, sink, f"call.{name}", **rest)
+
+    return attrs.evolve(terms, on_progress=on_progress)
+
+
+def _reporter(
+    session: Session, item: Item, sink: Sink | None
+) -> Callable[[str, float | None, float | None], None]:
+    def report(message: str, progress: float | None, total: float | None) -> None:
+        _tell(
+            session,
+            item,
+            sink,
+            "call.progress",
+            message=message,
+            progress=progress,
+            total=total,
+        )
+
+    return report
+
+
+async def _finished(
+    session: Session, item: Item, outcome: Outcome, notes: list[str]
+) -> Outcome:
+    """Add notes, let reviewers look, and keep the whole of what is too long."""
+    if notes:
+        result = attrs.evolve(outcome.result, notes=(*outcome.result.notes, *notes))
+        outcome = attrs.evolve(outcome, result=result)
+    admitted = item.admitted
+    if admitted is None:  # pragma: no cover - it ran
+        raise AssertionError
+    for name in session.toolbox.policy.reviewers:
+        reviewer = await session.toolbox.activate(name)
+        if isinstance(reviewer, ActivePack):
+            answer = await reviewer.review(admitted, outcome)
+            outcome = permission.reviewed(outcome, answer, reviewer=name)
+    return await session.bounded(admitted.tool, outcome)
+
+
+def _ending(item: Item) -> dict[str, Any]:
+    outcome = item.outcome
+    return {} if outcome is None else {"status": outcome.status, "code": outcome.code}
+
+
+def _finished_event(session: Session, item: Item, sink: Sink | None) -> None:
+    """Tell whoever iterates over the run; observers hear of refusals from their writer."""
+    if sink is not None:
+        sink(session.event("call.finished", item, _ending(item)))
+
+
+def _tell(session: Session, item: Item, sink: Sink | None, name: str, **data: Any) -> None:
+    if sink is not None:
+        sink(session.event(name, item, data))
+    session.emit(name, item, **data)
+
+
+def not_started(session: Session, item: Item) -> None:
+    """End a call whose task was cancelled before its first step."""
+    text = "The call was cancelled before it started. Nothing ran."
+    submission.end(session, item, refuse("call.cancelled", item.tool_id, text))
+
+
+def close_questions(session: Session, items: list[Item]) -> None:
+    """End every call whose question nobody has answered."""
+    for item in items:
+        if item.question is not None and item.outcome is None:
+            text = (
+                f"{item.tool_id} needs a person's approval and nobody answered. Nothing "
+                "ran. Do something else, or ask the user to approve it."
+            )
+            submission.end(session, item, refuse("question.open", item.tool_id, text))

@@ -1,0 +1,275 @@
+"""Take one call from the model's words to a judgement: run, ask, or refuse.
+
+The order is fixed: look for a recorded outcome, find the tool, admit, guards in policy's
+order (a rewrite goes back to admit), signature, rules and grants. Nothing here has an
+effect on the world; every ending is written down before the next stage starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .. import admission, permission
+from ..call import AdmittedCall, Call
+from ..codes import refuse
+from ..errors import ToolFailure
+from ..outcome import Outcome, Refusal
+from ..question import Question
+from .item import Item
+
+
+if TYPE_CHECKING:
+    from ..activation.activepack import ActivePack
+    from ..record import Replay
+    from ..tool import Tool
+    from .session import Session
+    from .view import View
+
+
+__all__ = ["end", "preview_of", "readmit", "recorded", "stale", "submit", "take"]
+
+
+async def submit(session: Session, view: View, call: Call, batch_id: str) -> Item:
+    """Judge one call; the item says whether it may run, is asked, or ended."""
+    item = Item(call, batch_id=batch_id)
+    known = recorded(session, call)
+    if known is not None:
+        take(session, item, known)
+        return item
+    refusal = await _judge(session, view, item)
+    if refusal is not None:
+        end(session, item, refusal)
+    return item
+
+
+def recorded(
+    session: Session, call: Call, admitted: AdmittedCall | None = None
+) -> Replay | Refusal | None:
+    """Return what the ledger knows of a call already."""
+    return session.toolbox.ledger.replay(
+        call,
+        conversation=session.conversation,
+        arguments_digest=admitted.digest if admitted is not None else None,
+    )
+
+
+def take(session: Session, item: Item, known: Replay | Refusal) -> None:
+    """Take a recorded outcome; nothing runs and nothing is written."""
+    if isinstance(known, Refusal):
+        end(session, item, known)
+    elif known.outcome is not None:
+        item.outcome = attrs.evolve(known.outcome, call_id=item.call.id, replayed=True)
+    else:
+        text = "This very call is running in another process. Nothing was started here."
+        refusal = refuse("call.busy", item.tool_id, text)
+        item.outcome = Outcome.from_refusal(refusal, call_id=item.call.id, tool_id=item.tool_id)
+
+
+def end(session: Session, item: Item, refusal: Refusal) -> None:
+    """End a call that did not run, and write it down."""
+    item.question = None
+    item.authorized = None
+    item.outcome = Outcome.from_refusal(refusal, call_id=item.call.id, tool_id=item.tool_id)
+    entry = session.toolbox.entry(item.tool_id)
+    session.toolbox.ledger.refusal(
+        item.outcome,
+        call=item.call,
+        conversation=session.conversation,
+        principal=session.principal,
+        admitted=item.admitted,
+        provenance=entry.provenance if entry is not None else None,
+        decided_by=item.decided_by or _decided_by(refusal),
+        batch_id=item.batch_id,
+    )
+    session.emit("call.finished", item, status=item.outcome.status, code=item.outcome.code)
+
+
+def _decided_by(refusal: Refusal) -> tuple[str, ...]:
+    by = refusal.details.get("decided_by") or refusal.details.get("rule")
+    return (str(by),) if by else ()
+
+
+async def _judge(session: Session, view: View, item: Item) -> Refusal | None:
+    refusal = item.call.problem or await readmit(session, view, item, item.call)
+    if refusal is not None:
+        return refusal
+    admitted = item.admitted
+    if admitted is None:  # pragma: no cover - there is a refusal otherwise
+        raise AssertionError
+    if item.call.provider_id is not None:
+        known = recorded(session, item.call, admitted)
+        if known is not None:
+            if isinstance(known, Refusal):
+                return known
+            take(session, item, known)
+            return None
+    verdict = permission.authorize(admitted, item.signature, session.authority.context())
+    if isinstance(verdict, Refusal):
+        return verdict
+    if not isinstance(verdict, permission.Asked):
+        item.authorized = verdict
+        return None
+    item.question = item.asked = await _question(session, view, item, verdict)
+    session.emit("question.asked", item, question=item.question.id)
+    return None
+
+
+async def readmit(session: Session, view: View, item: Item, call: Call) -> Refusal | None:
+    """Find the tool, admit the call, ask the guards, and let the pack say what it touches."""
+    tool = session.shown.tool_of(view, call)
+    if isinstance(tool, Refusal):
+        return tool
+    pack = await session.toolbox.activate(tool.pack)
+    if isinstance(pack, Refusal):
+        return pack
+    inverted = call is item.call
+    admitted = _admit(session, view if inverted else None, call, tool, pack)
+    if isinstance(admitted, AdmittedCall) and session.toolbox.policy.guards:
+        admitted = await _guarded(session, admitted, pack)
+    if isinstance(admitted, Refusal):
+        return admitted
+    item.admitted = admitted
+    item.signature = await pack.signature(tool, admitted.arguments)
+    return None
+
+
+def _admit(
+    session: Session, view: View | None, call: Call, tool: Tool, pack: ActivePack
+) -> AdmittedCall | Refusal:
+    projected = view.projection(call.wire_name) if view is not None else None
+    implementation = pack.implementations.get(tool.id)
+    return admission.admit(
+        call,
+        tool,
+        validators=session.toolbox.validators,
+        inverse=projected.inverse if projected is not None else None,
+        check=implementation.companions.check if implementation is not None else None,
+    )
+
+
+async def _guarded(
+    session: Session, admitted: AdmittedCall, pack: ActivePack
+) -> AdmittedCall | Refusal:
+    """Ask every guard in policy's order; start again after a rewrite."""
+    guards = session.toolbox.policy.guards
+    rewrote: set[str] = set()
+    position = 0
+    while position < len(guards):
+        name = guards[position]
+        guard = await session.toolbox.activate(name)
+        if isinstance(guard, Refusal):
+            return _broken(name, admitted, guard.text)
+        answer = await guard.guard(admitted)
+        if isinstance(answer, Refusal):
+            return answer
+        if answer is None:
+            position += 1
+            continue
+        if name in rewrote:
+            return _broken(name, admitted, "it rewrote the same call twice")
+        rewrote.add(name)
+        again = _rewritten(session, admitted, answer, pack)
+        if isinstance(again, Refusal):
+            return _broken(name, admitted, f"it rewrote the arguments wrongly: {again.text}")
+        session.emit("guard.rewrote", Item(again.call), guard=name, digest=again.digest)
+        admitted = again
+        position = 0
+    return admitted
+
+
+def _rewritten(
+    session: Session, admitted: AdmittedCall, answer: Mapping[str, object], pack: ActivePack
+) -> AdmittedCall | Refusal:
+    call = attrs.evolve(admitted.call, arguments=dict(answer))
+    again = _admit(session, None, call, admitted.tool, pack)
+    if isinstance(again, Refusal):
+        return again
+    # The receipt keeps the model's own words; the digest is that of what may run.
+    return again
+
+
+def _broken(guard: str, admitted: AdmittedCall, why: str) -> Refusal:
+    text = f"Guard {guard!r} did not answer properly ({why}), so nothing ran."
+    return refuse("guard.broken", admitted.tool.id, text, guard=guard)
+
+
+async def _question(
+    session: Session, view: View, item: Item, asked: permission.Asked
+) -> Question:
+    admitted = item.admitted
+    if admitted is None:  # pragma: no cover - admitted before it is asked
+        raise AssertionError
+    pack = await session.toolbox.activate(admitted.tool.pack)
+    preview = await preview_of(admitted, pack) if not isinstance(pack, Refusal) else None
+    return Question(
+        id="q_" + item.call.id.removeprefix("call_"),
+        conversation=session.conversation,
+        batch_id=item.batch_id,
+        call_id=item.call.id,
+        tool_id=admitted.tool.id,
+        title=f"{admitted.tool.title}: {admitted.tool.description.summary}",
+        preview=preview,
+        arguments=admitted.arguments,
+        resources=tuple(map(str, asked.resources)),
+        reasons=asked.reasons,
+        answers=asked.answers,
+        rule_offered=await _rule_offered(session, item, pack),
+        group=asked.group,
+        binding=permission.binding(
+            admitted, preview=preview, view=view.digest, principal=session.principal
+        ),
+        created=session.toolbox.clock.time(),
+    )
+
+
+async def _rule_offered(session: Session, item: Item, pack: ActivePack | Refusal) -> str | None:
+    """Return the rule that "always" would store, or None for the exact call."""
+    admitted = item.admitted
+    if admitted is None or isinstance(pack, Refusal):  # pragma: no cover - as above
+        return None
+    implementation = pack.implementations[admitted.tool.id]
+    try:
+        wide = await pack.companion(implementation, "generalize", admitted.arguments)
+    except ToolFailure:
+        return None
+    if wide is None:
+        return None
+    return permission.offer(wide, admitted, item.signature, session.authority.context())
+
+
+async def preview_of(admitted: AdmittedCall, pack: ActivePack) -> str | None:
+    """Return the tool's own description of what would happen, or None."""
+    implementation = pack.implementations[admitted.tool.id]
+    try:
+        text = await pack.companion(implementation, "preview", admitted.arguments)
+    except ToolFailure as failure:
+        return f"(the tool cannot show it: {failure.text})"
+    return None if text is None else str(text)
+
+
+async def stale(session: Session, view: View, item: Item) -> Refusal | None:
+    """Return why an approved call is no longer what the person was shown, or None."""
+    admitted, question = item.admitted, item.asked
+    if admitted is None or question is None:
+        return None
+    pack = await session.toolbox.activate(admitted.tool.pack)
+    if isinstance(pack, Refusal):
+        return pack
+    tool = session.shown.tool_of(view, item.call)
+    if isinstance(tool, Refusal):
+        return tool
+    preview = await preview_of(admitted, pack)
+    binding = permission.binding(
+        admitted, preview=preview, view=view.digest, principal=session.principal
+    )
+    if binding == question.binding:
+        return None
+    what = "its preview" if preview != question.preview else "the view of the tools"
+    text = (
+        f"What was approved is no longer what would happen: {what} changed. Nothing ran. "
+        "Look at the present state and make the call again."
+    )
+    return refuse("answer.stale", admitted.tool.id, text)

@@ -1,0 +1,124 @@
+"""What one request showed a model, frozen, and the way back from the model's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from .. import canonical
+from ..call import Call
+
+
+if TYPE_CHECKING:
+    from ..outcome import Refusal
+    from ..projection import Dialect, Loss, Projected, Projection
+    from ..tool import Tool
+    from .batch import Batch
+
+
+__all__ = ["Calls", "View"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class View:
+    """A projection frozen for one request.
+
+    Attributes:
+        conversation: The conversation that it was made for.
+        dialect: The provider's dialect.
+        strict: Whether tools that leave it open were declared strict.
+        tools: The tools that it shows, by id.
+        hidden: Tools whose schemas are hidden until they are searched for, by id.
+        listing: Text for the system prompt that names the hidden tools, or empty.
+    """
+
+    conversation: str
+    dialect: Dialect
+    strict: bool = False
+    tools: Mapping[str, Tool] = attrs.field(repr=False)
+    hidden: Mapping[str, Tool] = attrs.field(factory=dict, repr=False)
+    projected: Projected = attrs.field(repr=False)
+    listing: str = attrs.field(default="", repr=False)
+
+    @property
+    def declarations(self) -> tuple[Mapping[str, Any], ...]:
+        """What goes into the request, in the provider's form."""
+        return self.projected.declarations
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Tools that could not be shown in this dialect."""
+        return self.projected.refusals
+
+    @property
+    def losses(self) -> tuple[tuple[str, Loss], ...]:
+        """Every constraint that the model is not told, with the tool that has it."""
+        return tuple((e.tool_id, loss) for e in self.projected.entries for loss in e.losses)
+
+    @property
+    def digest(self) -> str:
+        """Digest of everything that the model was shown."""
+        return self.projected.digest
+
+    def projection(self, wire_name: str) -> Projection | None:
+        """Return how a wire name was projected, or None."""
+        return self.projected.by_wire_name.get(wire_name)
+
+    def wire_name(self, tool_id: str) -> str | None:
+        """Return the name under which the provider knows a tool, or None."""
+        name = self.dialect.wire_name(tool_id)
+        projection = self.projection(name)
+        return name if projection is not None and projection.tool_id == tool_id else None
+
+    def calls(self, reply: Any) -> Calls:
+        """Read the calls out of a model's reply.
+
+        Args:
+            reply: A whole provider response or one message of it, as a value, as JSON
+                text, or as the official SDK's object.
+
+        Returns:
+            One :class:`toolcrib.Call` for each call, in order, malformed ones included.
+        """
+        parsed = self.dialect.parse(reply)
+        calls = []
+        for wire in parsed.calls:
+            projection = self.projection(wire.name)
+            key = f"{self.conversation}\n{parsed.digest}\n{wire.position}"
+            calls.append(
+                Call(
+                    id="call_" + canonical.digest_bytes(key.encode())[7:31],
+                    wire_name=wire.name,
+                    tool_id=projection.tool_id if projection else None,
+                    provider_id=wire.provider_id,
+                    arguments=wire.arguments,
+                    position=wire.position,
+                    response_digest=parsed.digest,
+                    problem=wire.problem,
+                )
+            )
+        return Calls(view=self, calls=tuple(calls), response_digest=parsed.digest)
+
+    def results(self, batch: Batch) -> list[dict[str, Any]]:
+        """Return one result for each call, in order, in the provider's form."""
+        return self.dialect.results(tuple(zip(batch.calls, batch.outcomes, strict=True)))
+
+
+@attrs.frozen(kw_only=True)
+class Calls(Sequence[Call]):
+    """The calls of one reply, and the view that they answer."""
+
+    view: View
+    calls: tuple[Call, ...]
+    response_digest: str
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.calls[index]
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self.calls)

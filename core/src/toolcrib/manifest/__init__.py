@@ -1,0 +1,32 @@
+"""The static description of a pack: written, read, checked."""
+
+from __future__ import annotations
+
+from .document import (
+    API,
+    FILE_NAME,
+    MANIFEST_SCHEMA,
+    CommandGroup,
+    PackManifest,
+    check,
+    dump,
+    interface_digest,
+    is_reference,
+    read,
+    write,
+)
+
+
+__all__ = [
+    "API",
+    "CommandGroup",
+    "FILE_NAME",
+    "MANIFEST_SCHEMA",
+    "PackManifest",
+    "check",
+    "dump",
+    "interface_digest",
+    "is_reference",
+    "read",
+    "write",
+]

@@ -1,0 +1,1 @@
+"""Types of Python and values of JSON: schemas, constraints, and the way both ways."""
