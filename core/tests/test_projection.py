@@ -115,6 +115,24 @@ def test_property_names_that_would_coincide_cost_strict_or_the_tool():
     assert "_top_81bf98" in projected.refusals[0].text
 
 
+def test_encoding_tries_the_next_branch_when_one_fails_deeper_down():
+    """A nested union that fits nothing rules out its branch alone."""
+    point = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    nested = {"anyOf": [{"type": "string", "enum": ["on"]}, point]}
+    branches = [
+        {
+            "type": "object",
+            "properties": {"kind": {"const": kind}, "v": sub},
+            "required": ["kind", "v"],
+        }
+        for kind, sub in (("k0", nested), ("k1", {"type": "string"}))
+    ]
+    inverse = _one({"oneOf": branches}, strict=True).inverse
+    value = {"kind": "k1", "v": "free"}
+    assert inverse.encode(value) == {"input": {"kind": "k1", "v": "free"}}
+    assert inverse(inverse.encode(value)) == value
+
+
 # -- telling a model where it went wrong -------------------------------------------
 
 

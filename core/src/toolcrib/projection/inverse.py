@@ -274,7 +274,10 @@ class Inverse:
 
     def _do_union(self, step: Mapping[str, Any], value: Any) -> Any:
         for schema, inner in step["union"]:
-            sent = self._do(inner, value)
+            try:
+                sent = self._do(inner, value)
+            except ValueError:
+                continue  # Deeper down, the value is of no branch: not of this one either.
             if fits(schema, sent, self.schema):
                 return sent
         return _refuse("no branch of the union fits")
