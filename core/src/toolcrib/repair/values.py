@@ -13,13 +13,14 @@ from toolcrib.schema.pointers import escape
 from toolcrib.schema.values import shorten, type_name
 from toolcrib.validator import Validator
 
-from .accepting import Reader
+from .accepting import Accepted, Reader
 
 
 __all__ = ["Repairer"]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,300})(?:\.\d{1,300})?", re.ASCII)
 _SEPARATORS = re.compile(r"[,;\n]")
+_JSON_STARTS = frozenset("[{-0123456789tf")
 _MOST_ROUNDS = 8
 _MOST_PROBLEMS = 60
 _EXACT = 1 << 53
@@ -82,11 +83,11 @@ class Repairer:
         step, value = path[-1], holder[path[-1]]
         if problem.keyword in ("additionalProperties", "propertyNames"):
             return value is None and self._remove("R13", holder, path, "an unknown null")
-        if not isinstance(value, str | None) and "R12" not in self._rules:
+        if "R12" not in self._rules and not _hopeful(value, problem.keyword):
             return False
         accepted = self._reader.accepted(path)
         if isinstance(value, str):
-            if self._text(holder, path, value):
+            if self._text(holder, path, value, accepted):
                 return True
         elif (
             value is None
@@ -97,8 +98,7 @@ class Repairer:
             return self._remove("R6", holder, path, "null: the property is optional")
         return self._single(holder, path, value)
 
-    def _text(self, holder: Any, path: Path, value: str) -> bool:
-        accepted = self._reader.accepted(path)
+    def _text(self, holder: Any, path: Path, value: str, accepted: Accepted) -> bool:
         if "string" in accepted.types:
             return self._listed(holder, path, value, accepted.texts)
         if value[:1] in ("[", "{"):
@@ -153,6 +153,13 @@ class Repairer:
     def _note(self, rule: str, path: Path, text: str) -> None:
         pointer = "".join(f"/{escape(str(step))}" for step in path)
         self.repairs.append(Repair(rule, pointer, text))
+
+
+def _hopeful(value: Any, keyword: str) -> bool:
+    """Whether a look at the schema may be worth it; most mistakes are beyond mending."""
+    if isinstance(value, str) and keyword == "type":
+        return value[:1] in _JSON_STARTS
+    return isinstance(value, str | None)
 
 
 def _is_whole(value: Any) -> bool:
