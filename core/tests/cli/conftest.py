@@ -210,7 +210,10 @@ class Home:
         return subprocess.Popen(command, env=environment, cwd=self.workspace, **given)
 
     def finish(
-        self, *arguments: Any, input: bytes = b"", **options: Any  # noqa: A002
+        self,
+        *arguments: Any,
+        input: bytes = b"",
+        **options: Any,  # noqa: A002
     ) -> tuple[int, bytes, bytes]:
         """Run a command as a process of its own to its end."""
         with self.spawn(*arguments, **options) as process:

@@ -94,7 +94,7 @@ class Judgement:
         else:
             lines = [str(self.decision)]
         if self.preview:
-            lines += ["  preview:", *(f"    {line}" for line in self.preview.splitlines())]
+            lines += ["  preview:", *(f"    {line}" for line in self.preview.split("\n"))]
         if self.steps:
             lines += ["  steps:", *(f"    {step}" for step in self.steps)]
         return "\n".join(lines)

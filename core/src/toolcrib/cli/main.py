@@ -66,15 +66,26 @@ class Lazy(click.Group):
         formatter.write_paragraph()
         formatter.write(table() + "\n")
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; click has an exit code of its own for a closed pipe."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _Closed from error
+
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command; whatever happens ends in a documented exit code."""
         unbreakable()
         try:
             code = _coded(lambda: super(Lazy, self).main(*args, **options | _AS_FUNCTION))
             sys.stdout.flush()
-        except BrokenPipeError:
+        except (_Closed, BrokenPipeError):
             code = _closed()
         raise SystemExit(code)
+
+
+class _Closed(Exception):  # noqa: N818 - nothing is wrong; nobody reads any more
+    pass
 
 
 _AS_FUNCTION = {"standalone_mode": False}
@@ -93,7 +104,7 @@ def _coded(run: Any) -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return EXIT["interrupted"]
-    except BrokenPipeError:
+    except _Closed:
         raise
     except PolicyError as error:
         return _said(error, "policy")

@@ -187,7 +187,7 @@ def _shown(question: Question) -> str:
     lines += [f"   touches: {resource}" for resource in question.resources]
     lines += [f"   because: {reason}" for reason in question.reasons]
     if question.preview:
-        lines += ["   preview:", *(f"   │ {t}" for t in question.preview.splitlines())]
+        lines += ["   preview:", *(f"   │ {t}" for t in question.preview.split("\n"))]
     if question.rule_offered:
         lines.append(f"   rule: {question.rule_offered}")
     return "\n".join(lines) + "\n"

@@ -69,7 +69,7 @@ def _ask_to_trust(file: Path, digest: str) -> None:
 
     content = file.read_text(encoding="utf-8-sig")
     wide = sorted({"packs", "owners", "guards", "secrets"} & tomllib.loads(content).keys())
-    lines = [f"   │ {line}" for line in content.splitlines()]
+    lines = [f"   │ {line}" for line in content.split("\n")]
     about = f"   It sets {', '.join(wide)}." if wide else ""
     text = "\n".join(["", f"── {file} ({digest})", *lines, about, "   Trust it?", ""])
     answer = confirmed(text)

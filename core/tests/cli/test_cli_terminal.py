@@ -1,0 +1,270 @@
+"""Questions: asked at the terminal device, answered by nobody else."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+
+import pytest
+
+
+if os.name != "posix":
+    pytest.skip("terminals of POSIX", allow_module_level=True)
+
+import pty
+
+
+class Person:
+    """A command on a terminal of its own, and who sits at it."""
+
+    def __init__(self, home, *arguments, stdin=b"") -> None:
+        self.seen = ""
+        reader, writer = os.pipe()
+        out, out_writer = os.pipe()
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:  # pragma: no cover - the other process
+            os.chdir(home.workspace)
+            os.dup2(reader, 0)
+            os.dup2(out_writer, 1)
+            command = [sys.executable, "-m", "toolcrib", *map(str, arguments)]
+            os.execve(sys.executable, command, dict(home.environment))
+        for descriptor in (reader, out_writer):
+            os.close(descriptor)
+        os.write(writer, stdin)
+        os.close(writer)
+        self._out = out
+
+    def sees(self, text, *, within=30.0):
+        """Wait until a text is on the screen."""
+        until = time.monotonic() + within
+        while text not in self.seen:
+            assert time.monotonic() < until, self.seen
+            if select.select([self.terminal], [], [], 0.2)[0]:
+                try:
+                    data = os.read(self.terminal, 4096)
+                except OSError:
+                    data = b""
+                assert data, self.seen
+                self.seen += data.decode("utf-8", "replace").replace("\r\n", "\n")
+        self.seen = self.seen.partition(text)[2]
+
+    def types(self, text):
+        """Type something."""
+        os.write(self.terminal, text.encode())
+
+    def ends(self):
+        """Wait for the end; return exit code and standard output."""
+        out = b""
+        while data := os.read(self._out, 4096):
+            out += data
+        os.close(self._out)
+        # What is on the screen is read, or the process cannot close its terminal.
+        while select.select([self.terminal], [], [], 0)[0]:
+            try:
+                if not os.read(self.terminal, 4096):
+                    break
+            except OSError:
+                break
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(status), out.decode()
+
+
+@pytest.fixture
+def reply(asked):
+    """A call that needs a person."""
+    return json.dumps(asked(("desk_note", {"path": "n", "text": "x"}))).encode()
+
+
+def test_a_person_sees_everything_and_says_yes(home, desk, reply):
+    """Arguments, resources, preview and the rule are shown; then it runs."""
+    person = Person(home, "run", "-", stdin=reply)
+    person.sees("desk.note asks")
+    person.sees("text: 'x'")
+    person.sees(f"touches: write path {home.workspace}/n")
+    person.sees("│ + x")
+    person.sees("rule: allow desk.note(path=**)")
+    person.sees("> ")
+    person.types("y\n")
+    code, out = person.ends()
+    assert code == 0
+    assert json.loads(out)["content"] == "noted"
+    assert (home.workspace / "n").read_text() == "x\n"
+
+
+def test_a_no_is_a_refusal(home, desk, reply):
+    """It has its own code, and nothing ran."""
+    person = Person(home, "run", "-", stdin=reply)
+    person.sees("> ")
+    person.types("n\n")
+    code, out = person.ends()
+    assert code == 12
+    assert "person.denied" in out
+    assert not (home.workspace / "n").exists()
+
+
+def test_only_known_answers_count(home, desk, reply):
+    """Three wrong ones leave the question open."""
+    person = Person(home, "run", "-", stdin=reply)
+    for answer in ("", "sure", "yes please"):
+        person.sees("> ")
+        person.types(answer + "\n")
+    code, _ = person.ends()
+    assert code == 13
+    assert not (home.workspace / "n").exists()
+
+
+def test_what_was_typed_before_the_question_is_no_answer(home, desk, reply):
+    """Type-ahead is dropped: nobody had seen the question."""
+    person = Person(home, "run", "-", stdin=b"")
+    person.types("y\ny\ny\n")
+    person.ends()
+    person = Person(home, "run", "-", stdin=reply)
+    person.types("y\ny\ny\n")
+    person.sees("> ")
+    person.types("n\n")
+    code, _ = person.ends()
+    assert code == 12
+
+
+def test_a_piped_yes_is_no_answer(home, desk, reply):
+    """Neither is a variable, nor an option that there is none of."""
+    for given in (reply + b"\ny\nyes\n", reply):
+        env = {"TOOLCRIB_YES": "1", "YES": "1", "TOOLCRIB_ASK": "y"}
+        code, out, err = home.finish("run", "-", input=given, env=env)
+        assert code in {13, 1}
+        assert b"question.open" in out
+        assert b"nobody to ask" in err
+    for option in ("--yes", "-y", "--force"):
+        code, *_ = home.finish("run", "-", option, input=reply)
+        assert code == 2
+    assert not (home.workspace / "n").exists()
+
+
+def test_a_background_process_asks_nobody(home, desk, reply):
+    """The terminal belongs to another job, so its person is not asked."""
+    script = (
+        "import os, subprocess, sys\n"
+        "child = subprocess.run([sys.executable, '-m', 'toolcrib', 'run', sys.argv[1]],\n"
+        "    preexec_fn=os.setpgrp, stdin=subprocess.DEVNULL)\n"
+        "sys.exit(child.returncode)\n"
+    )
+    (home.workspace / "calls.json").write_bytes(reply)
+    (home.workspace / "script.py").write_text(script)
+    pid, terminal = pty.fork()
+    if pid == 0:  # pragma: no cover - the other process
+        os.chdir(home.workspace)
+        command = [sys.executable, "script.py", "calls.json"]
+        os.execve(sys.executable, command, dict(home.environment))
+    screen = b""
+    while True:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        screen += data
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 13, screen
+    assert b"[y] once" not in screen
+
+
+def test_interrupting_a_question_leaves_it_open(home, desk, reply):
+    """Ctrl-C at the prompt ends the run; the call has its result, nothing ran."""
+    person = Person(home, "run", "-", "--conversation", "c", stdin=reply)
+    person.sees("> ")
+    person.types("\x03")
+    code, out = person.ends()
+    assert code == 130
+    assert json.loads(out)["tool_call_id"] == "chatcmpl-1-0"
+    assert not (home.workspace / "n").exists()
+    (question,) = home.json("ledger", "questions")
+    assert question["tool_id"] == "desk.note"
+
+
+def test_a_terminated_question_is_left_open(home, desk, reply):
+    """SIGTERM does the same."""
+    person = Person(home, "run", "-", "--conversation", "c", stdin=reply)
+    person.sees("> ")
+    os.kill(person.pid, signal.SIGTERM)
+    code, _ = person.ends()
+    assert code == 143
+
+
+def test_an_open_question_is_asked_when_the_calls_are_run_again(home, desk, reply):
+    """First in a pipeline, later at a terminal, in another process."""
+    command = ("run", "-", "--conversation", "c")
+    code, out, _ = home.finish(*command, input=reply)
+    assert code == 13
+    assert "question.open" in out.decode()
+    person = Person(home, *command, stdin=reply)
+    person.sees("> ")
+    person.types("y\n")
+    code, _ = person.ends()
+    assert code == 0
+    assert (home.workspace / "n").read_text() == "x\n"
+    code, *_ = home.finish(*command, input=reply)
+    assert code == 0
+    assert (home.workspace / "n").read_text() == "x\n"
+
+
+def test_always_is_a_rule_that_holds_in_later_runs(home, desk, reply):
+    """It can be listed and revoked."""
+    person = Person(home, "run", "-", stdin=reply)
+    person.sees("> ")
+    person.types("p\n")
+    assert person.ends()[0] == 0
+    assert home.finish("run", "-", input=reply)[0] == 0
+    assert home.json("explain", "desk.note", '{"path": "n", "text": "y"}')["verdict"] == "run"
+    (grant,) = home.json("ledger", "grants")
+    assert grant["rule"] == "allow desk.note(path=**)"
+    assert home.json("ledger", "revoke", grant["id"])["revoked"]
+    assert home.finish("run", "-", input=reply)[0] == 13
+
+
+def test_what_is_shown_cannot_move_the_cursor(home, desk, asked):
+    """Control codes, direction marks and half characters are shown as escapes."""
+    text = "\x1b[2J\u202eevil\r"
+    call = json.dumps(asked(("desk_note", {"path": "n", "text": text}))).encode()
+    person = Person(home, "run", "-", stdin=call)
+    person.sees("│ + \\x1b[2J\\u202eevil\\r")
+    person.sees("> ")
+    person.types("n\n")
+    person.ends()
+
+
+def test_call_asks_too(home, desk):
+    """One call, one question."""
+    person = Person(home, "call", "desk.note", '{"path": "n", "text": "x"}')
+    person.sees("> ")
+    person.types("y\n")
+    assert person.ends() == (0, "noted\n")
+
+
+def test_trust_is_asked_for_and_ends_with_any_change(home, desk):
+    """Whoever trusts a workspace's file has seen it."""
+    own = home.workspace / "toolcrib.toml"
+    own.write_text('mode = "edits"\n')
+    call = ("call", "desk.note", '{"path": "n", "text": "x"}', "--no-ask")
+    assert home.run(*call).exit_code == 13
+    assert home.run("rules", "trust").exit_code == 13
+    person = Person(home, "rules", "trust")
+    person.sees('│ mode = "edits"')
+    person.sees("> ")
+    person.types("y\n")
+    assert person.ends()[0] == 0
+    assert home.run(*call).exit_code == 0
+    own.write_text('mode = "edits"\n# changed\n')
+    assert home.run(*call).exit_code == 13
+    digest = home.run("rules", "trust").stderr.split()[-1]
+    assert home.run("rules", "trust", "--digest", "sha256:0").exit_code == 12
+    assert home.run("rules", "trust", "--digest", digest).exit_code == 0
+    assert home.run(*call).exit_code == 0
+    assert home.run("rules", "trust", "--forget").exit_code == 0
+    assert home.run(*call).exit_code == 13
