@@ -18,7 +18,6 @@ import attrs
 import pytest
 
 from click.testing import CliRunner, Result
-
 from toolcrib.cli.main import cli
 from toolcrib.manifest import write
 
@@ -192,9 +191,9 @@ class Home:
         self.policy.write_text(text, encoding="utf-8")
         self.policy.chmod(0o600)
 
-    def run(self, *arguments: Any, input: bytes | str | None = None) -> Result:  # noqa: A002
+    def run(self, *arguments: Any, given: bytes | str | None = None) -> Result:
         """Run a command in this process."""
-        return CliRunner().invoke(cli, [str(a) for a in arguments], input=input)
+        return CliRunner().invoke(cli, [str(a) for a in arguments], input=given)
 
     def json(self, *arguments: Any, code: int = 0) -> Any:
         """Run a command with ``--json`` and return what it prints."""
@@ -212,12 +211,12 @@ class Home:
     def finish(
         self,
         *arguments: Any,
-        input: bytes = b"",
-        **options: Any,  # noqa: A002
+        given: bytes = b"",
+        **options: Any,
     ) -> tuple[int, bytes, bytes]:
         """Run a command as a process of its own to its end."""
         with self.spawn(*arguments, **options) as process:
-            out, err = process.communicate(input, timeout=60)
+            out, err = process.communicate(given, timeout=60)
             return process.returncode, out, err
 
 

@@ -8,6 +8,9 @@ import signal
 
 import pytest
 
+from toolcrib.cli.exits import MEANINGS
+from toolcrib.vocabulary import Status
+
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
 
@@ -97,7 +100,7 @@ def test_each_call_gets_one_result_in_order(home, desk, asked):
 )
 def test_the_answer_is_in_the_dialect_of_the_calls(home, desk, reply, answer):
     """The form is told from the shape, and named with --dialect it is the same."""
-    result = home.run("run", "-", input=json.dumps(reply))
+    result = home.run("run", "-", given=json.dumps(reply))
     assert result.exit_code == 0, result.output
     (message,) = lines(result)
     assert contains(message, answer), message
@@ -125,7 +128,7 @@ def test_a_broken_line_is_answered_alone(home, desk, asked):
             json.dumps(asked(("desk_ping", {}), id_="two")).encode(),
         ]
     )
-    result = home.run("run", "-", input=text)
+    result = home.run("run", "-", given=text)
     found = lines(result)
     assert [m.get("tool_call_id", m.get("line")) for m in found] == ["one-0", 2, 3, 4, "two-0"]
     assert all(m["error"]["code"] == "call.malformed" for m in found[1:4])
@@ -135,34 +138,34 @@ def test_a_broken_line_is_answered_alone(home, desk, asked):
 def test_a_broken_first_line_is_answered_alone(home, desk, asked):
     """It is not taken for the beginning of one large value."""
     text = "{broken\n" + json.dumps(asked(("desk_ping", {})))
-    found = lines(home.run("run", "-", input=text))
+    found = lines(home.run("run", "-", given=text))
     assert [m.get("tool_call_id", m.get("line")) for m in found] == [1, "chatcmpl-1-0"]
 
 
 def test_an_array_of_responses_is_as_many_replies(home, desk, asked):
     """A transcript may be one JSON array."""
     replies = [asked(("desk_ping", {}), id_=name) for name in ("a", "b")]
-    found = lines(home.run("run", "-", input=json.dumps(replies, indent=1)))
+    found = lines(home.run("run", "-", given=json.dumps(replies, indent=1)))
     assert [m["tool_call_id"] for m in found] == ["a-0", "b-0"]
 
 
 def test_a_reply_without_calls_is_nothing_wrong(home, desk):
     """Models also just talk."""
     reply = {"role": "assistant", "content": "Hello."}
-    result = home.run("run", "-", input=json.dumps(reply))
+    result = home.run("run", "-", given=json.dumps(reply))
     assert (result.exit_code, result.stdout) == (0, "")
 
 
 def test_nothing_at_all_is_wrong_use(home, desk):
     """An empty pipe means that what should have filled it failed."""
-    assert home.run("run", "-", input="").exit_code == 2
+    assert home.run("run", "-", given="").exit_code == 2
     assert home.run("run", "missing.json").exit_code == 2
 
 
 def test_an_unknown_dialect_is_refused_before_anything_runs(home, desk, asked):
     """The answer names those that are spoken."""
     reply = json.dumps(asked(("desk_note", {"path": "n", "text": "x"})))
-    result = home.run("run", "-", "--dialect", "klingon", "--mode", "trust", input=reply)
+    result = home.run("run", "-", "--dialect", "klingon", "--mode", "trust", given=reply)
     assert result.exit_code == 2
     assert "anthropic" in result.stderr
     assert not (home.workspace / "n").exists()
@@ -172,9 +175,9 @@ def test_a_conversation_is_not_run_twice(home, desk, asked):
     """The second run gives the recorded outcomes, and says so."""
     reply = json.dumps(asked(("desk_note", {"path": "n", "text": "x"})))
     command = ("run", "-", "--conversation", "c", "--mode", "edits")
-    first = home.run(*command, input=reply)
+    first = home.run(*command, given=reply)
     assert first.exit_code == 0, first.output
-    second = home.run(*command, input=reply)
+    second = home.run(*command, given=reply)
     assert second.exit_code == 0
     assert "not run again" in second.stderr
     assert (home.workspace / "n").read_text() == "x\n"
@@ -184,7 +187,7 @@ def test_without_a_conversation_each_run_is_new(home, desk, asked):
     """The same calls run again."""
     reply = json.dumps(asked(("desk_note", {"path": "n", "text": "x"})))
     for _ in range(2):
-        assert home.run("run", "-", "--mode", "edits", input=reply).exit_code == 0
+        assert home.run("run", "-", "--mode", "edits", given=reply).exit_code == 0
     assert (home.workspace / "n").read_text() == "x\nx\n"
 
 
@@ -193,15 +196,15 @@ def test_equal_lines_of_one_transcript_are_two_calls(home, desk):
     line = json.dumps({"name": "desk_note", "arguments": {"path": "n", "text": "x"}})
     text = f"{line}\n{line}\n"
     command = ("run", "-", "--conversation", "c", "--mode", "edits")
-    assert home.run(*command, input=text).exit_code == 0
-    assert home.run(*command, input=text).exit_code == 0
+    assert home.run(*command, given=text).exit_code == 0
+    assert home.run(*command, given=text).exit_code == 0
     assert (home.workspace / "n").read_text() == "x\nx\n"
 
 
 def test_equal_replies_with_a_providers_ids_are_one_call(home, desk, asked):
     """A line that was sent twice by mistake runs once."""
     line = json.dumps(asked(("desk_note", {"path": "n", "text": "x"})))
-    assert home.run("run", "-", "--mode", "edits", input=f"{line}\n{line}").exit_code == 0
+    assert home.run("run", "-", "--mode", "edits", given=f"{line}\n{line}").exit_code == 0
     assert (home.workspace / "n").read_text() == "x\n"
 
 
@@ -224,7 +227,7 @@ def test_the_exit_code_follows_the_outcome(home, desk, asked, call, code):
     """Each way to end has its own code, the same for run and call, with and without JSON."""
     name, given = call
     text = given if isinstance(given, str) else json.dumps(given)
-    assert home.run("run", "-", "--no-ask", input=json.dumps(asked(call))).exit_code == code
+    assert home.run("run", "-", "--no-ask", given=json.dumps(asked(call))).exit_code == code
     tool = name.replace("_", ".", 1)
     plain = home.run("call", tool, text, "--no-ask")
     assert plain.exit_code == code, plain.output
@@ -236,14 +239,11 @@ def test_the_exit_code_follows_the_outcome(home, desk, asked, call, code):
 def test_a_denied_call_has_its_own_code(home, desk, asked):
     """So has one that a rule refuses."""
     home.allow('packs = ["toolcrib-desk"]\nrules = ["deny desk.ping"]\n')
-    assert home.run("run", "-", input=json.dumps(asked(("desk_ping", {})))).exit_code == 12
+    assert home.run("run", "-", given=json.dumps(asked(("desk_ping", {})))).exit_code == 12
 
 
 def test_the_help_shows_every_exit_code(home):
     """The table is in one place, and that is where people look."""
-    from toolcrib.cli.exits import MEANINGS
-    from toolcrib.vocabulary import Status
-
     text = home.run("--help").stdout
     assert {str(status) for status in Status} <= MEANINGS.keys()
     for code, meaning in MEANINGS.values():
@@ -252,7 +252,7 @@ def test_the_help_shows_every_exit_code(home):
 
 def test_receipts_go_to_the_users_ledger(home, desk, asked):
     """It is made in the state folder, for its owner alone."""
-    home.run("run", "-", "--conversation", "c", input=json.dumps(asked(("desk_ping", {}))))
+    home.run("run", "-", "--conversation", "c", given=json.dumps(asked(("desk_ping", {}))))
     ledger = home.state / "ledger.sqlite"
     assert ledger.stat().st_mode & 0o777 == 0o600
     (receipt,) = home.json("ledger", "show", "c")
@@ -265,7 +265,7 @@ def test_an_unusable_ledger_stops_everything(home, desk, asked):
     (home.state / "ledger.sqlite").write_text("this is no ledger")
     (home.state / "ledger.sqlite").chmod(0o600)
     reply = json.dumps(asked(("desk_note", {"path": "n", "text": "x"})))
-    result = home.run("run", "-", "--mode", "trust", input=reply)
+    result = home.run("run", "-", "--mode", "trust", given=reply)
     assert result.exit_code == 4
     assert "move it aside" in result.stderr
     assert not (home.workspace / "n").exists()
@@ -329,7 +329,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(home, desk, asked):
     os.close(reader)
     try:
         reply = json.dumps(asked(("desk_ping", {}))).encode()
-        code, _, err = home.finish("run", "-", "--quiet", input=reply, stdout=writer)
+        code, _, err = home.finish("run", "-", "--quiet", given=reply, stdout=writer)
         assert (code, err) == (141, b"")
         code, _, err = home.finish("packs", "--json", stdout=writer)
         assert (code, err) == (141, b"")
@@ -342,7 +342,7 @@ def test_no_character_loses_a_report(home, desk, asked, encoding):
     """Whatever the locale: results are JSON, the rest is escaped, the exit code holds."""
     env = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
     reply = asked(("desk_odd", {}), ("desk_end", {"how": "crash"}))
-    code, out, err = home.finish("run", "-", input=json.dumps(reply).encode(), env=env)
+    code, out, err = home.finish("run", "-", given=json.dumps(reply).encode(), env=env)
     assert code == 17
     first, second = (json.loads(line) for line in out.splitlines())
     assert "\u65e5\u672c" in first["content"]
@@ -359,7 +359,7 @@ def test_a_workspace_cannot_widen(home, desk, asked):
     """Its policy file only tightens, and what it asked for is said."""
     (home.workspace / "toolcrib.toml").write_text('mode = "trust"\nrules = ["allow *"]\n')
     reply = json.dumps(asked(("desk_note", {"path": "n", "text": "x"})))
-    result = home.run("run", "-", "--no-ask", input=reply)
+    result = home.run("run", "-", "--no-ask", given=reply)
     assert result.exit_code == 13
     assert "ignored" in result.stderr
 
@@ -368,7 +368,7 @@ def test_tools_cannot_write_what_decides(home, desk, asked):
     """Policy, ledger and lock are out of reach in every mode."""
     for place in (home.policy, home.state / "ledger.sqlite", home.workspace / "toolcrib.lock"):
         call = ("desk_note", {"path": str(place), "text": 'rules = ["allow *"]'})
-        result = home.run("run", "-", "--mode", "trust", input=json.dumps(asked(call)))
+        result = home.run("run", "-", "--mode", "trust", given=json.dumps(asked(call)))
         assert result.exit_code == 12, place
         assert "path.protected" in result.stdout
 
@@ -376,6 +376,6 @@ def test_tools_cannot_write_what_decides(home, desk, asked):
 def test_a_dead_denial_is_said_before_anything_runs(home, desk, asked):
     """A rule that names no tool protects nobody."""
     home.allow('packs = ["toolcrib-desk"]\nrules = ["deny desk.nots"]\n')
-    result = home.run("run", "-", input=json.dumps(asked(("desk_ping", {}))))
+    result = home.run("run", "-", given=json.dumps(asked(("desk_ping", {}))))
     assert result.exit_code == 0
     assert "did you mean desk.note" in result.stderr

@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import subprocess
 import sys
 import time
 
@@ -18,25 +19,32 @@ if os.name != "posix":
 import pty
 
 
+# Makes stderr, which is the terminal, the controlling one of the new session.
+LAUNCH = """
+import fcntl, os, sys, termios
+fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
 class Person:
     """A command on a terminal of its own, and who sits at it."""
 
-    def __init__(self, home, *arguments, stdin=b"") -> None:
+    def __init__(self, home, *arguments, stdin=b"", program=("-m", "toolcrib")) -> None:
         self.seen = ""
-        reader, writer = os.pipe()
-        out, out_writer = os.pipe()
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:  # pragma: no cover - the other process
-            os.chdir(home.workspace)
-            os.dup2(reader, 0)
-            os.dup2(out_writer, 1)
-            command = [sys.executable, "-m", "toolcrib", *map(str, arguments)]
-            os.execve(sys.executable, command, dict(home.environment))
-        for descriptor in (reader, out_writer):
-            os.close(descriptor)
-        os.write(writer, stdin)
-        os.close(writer)
-        self._out = out
+        self.terminal, inside = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", LAUNCH, *program, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=inside,
+            cwd=home.workspace,
+            env=home.environment,
+            start_new_session=True,
+        )
+        os.close(inside)
+        self.process.stdin.write(stdin)
+        self.process.stdin.close()
 
     def sees(self, text, *, within=30.0):
         """Wait until a text is on the screen."""
@@ -58,20 +66,20 @@ class Person:
 
     def ends(self):
         """Wait for the end; return exit code and standard output."""
-        out = b""
-        while data := os.read(self._out, 4096):
-            out += data
-        os.close(self._out)
-        # What is on the screen is read, or the process cannot close its terminal.
-        while select.select([self.terminal], [], [], 0)[0]:
-            try:
-                if not os.read(self.terminal, 4096):
+        with self.process as process:
+            out = process.stdout.read()
+            # What is on the screen is read, or the process cannot close its terminal.
+            while select.select([self.terminal], [], [], 0)[0]:
+                try:
+                    data = os.read(self.terminal, 4096)
+                except OSError:
                     break
-            except OSError:
-                break
-        _, status = os.waitpid(self.pid, 0)
+                if not data:
+                    break
+                self.seen += data.decode("utf-8", "replace")
+            process.wait(timeout=30)
         os.close(self.terminal)
-        return os.waitstatus_to_exitcode(status), out.decode()
+        return process.returncode, out.decode()
 
 
 @pytest.fixture
@@ -135,12 +143,12 @@ def test_a_piped_yes_is_no_answer(home, desk, reply):
     """Neither is a variable, nor an option that there is none of."""
     for given in (reply + b"\ny\nyes\n", reply):
         env = {"TOOLCRIB_YES": "1", "YES": "1", "TOOLCRIB_ASK": "y"}
-        code, out, err = home.finish("run", "-", input=given, env=env)
+        code, out, err = home.finish("run", "-", given=given, env=env)
         assert code in {13, 1}
         assert b"question.open" in out
         assert b"nobody to ask" in err
     for option in ("--yes", "-y", "--force"):
-        code, *_ = home.finish("run", "-", option, input=reply)
+        code, *_ = home.finish("run", "-", option, given=reply)
         assert code == 2
     assert not (home.workspace / "n").exists()
 
@@ -155,24 +163,10 @@ def test_a_background_process_asks_nobody(home, desk, reply):
     )
     (home.workspace / "calls.json").write_bytes(reply)
     (home.workspace / "script.py").write_text(script)
-    pid, terminal = pty.fork()
-    if pid == 0:  # pragma: no cover - the other process
-        os.chdir(home.workspace)
-        command = [sys.executable, "script.py", "calls.json"]
-        os.execve(sys.executable, command, dict(home.environment))
-    screen = b""
-    while True:
-        try:
-            data = os.read(terminal, 4096)
-        except OSError:
-            break
-        if not data:
-            break
-        screen += data
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 13, screen
-    assert b"[y] once" not in screen
+    person = Person(home, "script.py", "calls.json", program=())
+    code, _ = person.ends()
+    assert code == 13, person.seen
+    assert "[y] once" not in person.seen
 
 
 def test_interrupting_a_question_leaves_it_open(home, desk, reply):
@@ -192,7 +186,7 @@ def test_a_terminated_question_is_left_open(home, desk, reply):
     """SIGTERM does the same."""
     person = Person(home, "run", "-", "--conversation", "c", stdin=reply)
     person.sees("> ")
-    os.kill(person.pid, signal.SIGTERM)
+    person.process.send_signal(signal.SIGTERM)
     code, _ = person.ends()
     assert code == 143
 
@@ -200,7 +194,7 @@ def test_a_terminated_question_is_left_open(home, desk, reply):
 def test_an_open_question_is_asked_when_the_calls_are_run_again(home, desk, reply):
     """First in a pipeline, later at a terminal, in another process."""
     command = ("run", "-", "--conversation", "c")
-    code, out, _ = home.finish(*command, input=reply)
+    code, out, _ = home.finish(*command, given=reply)
     assert code == 13
     assert "question.open" in out.decode()
     person = Person(home, *command, stdin=reply)
@@ -209,7 +203,7 @@ def test_an_open_question_is_asked_when_the_calls_are_run_again(home, desk, repl
     code, _ = person.ends()
     assert code == 0
     assert (home.workspace / "n").read_text() == "x\n"
-    code, *_ = home.finish(*command, input=reply)
+    code, *_ = home.finish(*command, given=reply)
     assert code == 0
     assert (home.workspace / "n").read_text() == "x\n"
 
@@ -220,12 +214,12 @@ def test_always_is_a_rule_that_holds_in_later_runs(home, desk, reply):
     person.sees("> ")
     person.types("p\n")
     assert person.ends()[0] == 0
-    assert home.finish("run", "-", input=reply)[0] == 0
+    assert home.finish("run", "-", given=reply)[0] == 0
     assert home.json("explain", "desk.note", '{"path": "n", "text": "y"}')["verdict"] == "run"
     (grant,) = home.json("ledger", "grants")
     assert grant["rule"] == "allow desk.note(path=**)"
     assert home.json("ledger", "revoke", grant["id"])["revoked"]
-    assert home.finish("run", "-", input=reply)[0] == 13
+    assert home.finish("run", "-", given=reply)[0] == 13
 
 
 def test_what_is_shown_cannot_move_the_cursor(home, desk, asked):
