@@ -122,12 +122,14 @@ def verdict(code: int, results: list[dict[str, object]], told: str) -> int:
     ids = [block["tool_use_id"] for block in blocks]
     refused = [block["tool_use_id"] for block in blocks if block.get("is_error")]
     good = (
-        code == 1  # one call did not end ok
+        code == 12  # the exit code of a call that was refused
         and ids == [f"toolu_{n}" for n in range(1, 6)]
         and refused == ["toolu_5"]
     )
     if told:
         good = good and "after 2 attempts" in told and "\n> " in told.replace("\r", "")
+    if not good:
+        say(f"\nexit code {code}, results {ids}, not ok {refused}\n")
     say("\nAll as it should be.\n" if good else "\nThis is not what should have happened.\n")
     return 0 if good else 1
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line, or say what to install for it."""
+    if sys.path and sys.path[0] in {"", os.getcwd()}:
+        # ``python -m`` puts the current folder first: what lies there is not installed.
+        del sys.path[0]
     try:
         from .cli import main as run  # noqa: PLC0415 - click is an extra
     except ModuleNotFoundError as error:

@@ -102,12 +102,23 @@ class Artifacts(Protocol):
 
 
 class Job(Protocol):
-    """Something that outlives a call."""
+    """Something that outlives a call, as it is at one moment."""
 
-    id: str
-    kind: str
-    owner: str
-    status: str
+    @property
+    def id(self) -> str:
+        """Its durable id."""
+
+    @property
+    def kind(self) -> str:
+        """What runs it, such as ``process``."""
+
+    @property
+    def owner(self) -> str:
+        """The conversation that started it."""
+
+    @property
+    def status(self) -> str:
+        """``running``, or a final state: ``done failed stopped lost``."""
 
 
 class Jobs(Protocol):
@@ -142,11 +153,25 @@ class Agents(Protocol):
 class PackHost(Protocol):
     """What a pack is given when it is activated."""
 
-    pack: str
-    workspace: Workspace
-    clock: Clock
-    logger: Logger
-    agents: Agents | None
+    @property
+    def pack(self) -> str:
+        """The pack's id."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folder that sessions work in."""
+
+    @property
+    def clock(self) -> Clock:
+        """Time."""
+
+    @property
+    def logger(self) -> Logger:
+        """The pack's logger."""
+
+    @property
+    def agents(self) -> Agents | None:
+        """The app's runner for sub-agents, if it has one."""
 
     @property
     def state(self) -> Path:
@@ -178,26 +203,77 @@ class Diagnostics(Protocol):
 class Context(Protocol):
     """What a handler is given first; nothing in it can be set by the model."""
 
-    invocation_id: str
-    tool_id: str
-    conversation: str
-    principal: str
-    mode: Mode
-    app: Any
-    host: PackHost
-    workspace: Workspace
-    artifacts: Artifacts
-    ask: Ask
-    jobs: Jobs
-    cancellation: Cancellation
-    diagnostics: Diagnostics
-    logger: Logger
-    deadline: float | None
-    attempt: int
-    idempotency_key: str
-    # What was judged, paths resolved: a handler compares, so that it acts on nothing
-    # else. None while a resource is opened.
-    signature: Signature | None
+    @property
+    def invocation_id(self) -> str:
+        """The durable id of the call; shared by receipt, events and diagnostics."""
+
+    @property
+    def tool_id(self) -> str:
+        """The tool's id, as it was called."""
+
+    @property
+    def conversation(self) -> str:
+        """The conversation's name."""
+
+    @property
+    def principal(self) -> str:
+        """On whose behalf the call runs."""
+
+    @property
+    def mode(self) -> Mode:
+        """The session's mode."""
+
+    @property
+    def app(self) -> Any:
+        """The value that the app gave the session."""
+
+    @property
+    def host(self) -> PackHost:
+        """What the pack was given."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folder that the session works in."""
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """The conversation's artifacts."""
+
+    @property
+    def ask(self) -> Ask:
+        """Questions to the person at the other end."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """The conversation's jobs."""
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Whether the call was cancelled."""
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Facts for people who look into the call later."""
+
+    @property
+    def logger(self) -> Logger:
+        """The pack's logger."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When the call has to end, on the clock's monotonic time."""
+
+    @property
+    def attempt(self) -> int:
+        """Number of this attempt, from 1; 0 for a resource that opens."""
+
+    @property
+    def idempotency_key(self) -> str:
+        """Stable key of the call, the same in every attempt."""
+
+    @property
+    def signature(self) -> Signature | None:
+        """What the call was authorised to touch; None for a resource that opens."""
 
     async def secret(self, name: str, *, destination: str | None = None) -> str:
         """Return a secret that policy binds to this tool (and destination)."""

@@ -153,6 +153,16 @@ class CorePack:
         """Return that nothing is touched: artifacts are the conversation's own."""
         return Signature()
 
-    async def companion(self, *_: Any) -> None:
+    async def retry(self, tool: Tool, failure: BaseException, attempt: int) -> bool | float:
+        """Return that the core's own answer holds."""
+        return True
+
+    async def companion(
+        self,
+        implementation: Implementation,
+        name: str,
+        arguments: Mapping[str, Any],
+        *leading: Any,
+    ) -> Any:
         """Return that there is no companion function."""
         return

@@ -32,7 +32,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def toolcrib_tools(host: PackHost) -> Iterable[Implementation]:
+def toolcrib_tools(host: PackHost) -> Iterable[Implementation]:  # type: ignore[empty-body]
     """Provide the pack's tools.
 
     Answered by the pack itself, once, when it is activated. The tools must be the ones
@@ -84,7 +84,7 @@ def toolcrib_retry(tool: Tool, failure: BaseException, attempt: int) -> bool | f
 
 
 @hookspec
-def toolcrib_sources(host: PackHost) -> Iterable[Any]:
+def toolcrib_sources(host: PackHost) -> Iterable[Any]:  # type: ignore[empty-body]
     """Provide live sources of tools.
 
     Answered by the pack itself when the toolbox is entered.

@@ -45,11 +45,15 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+def _resolved(path: str | Path) -> Path:
+    return Path(path).resolve()
+
+
 @attrs.frozen
 class Folder:
     """A folder that a session works in."""
 
-    root: Path = attrs.field(converter=lambda p: Path(p).resolve())
+    root: Path = attrs.field(converter=_resolved)
     trusted: bool = False
 
 

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 
-__all__ = ["POLICY_FILE", "config_folder", "policy_file", "state_folder"]
+__all__ = ["LOCK_FILE", "POLICY_FILE", "config_folder", "policy_file", "state_folder"]
 
 POLICY_FILE = "toolcrib.toml"
+LOCK_FILE = "toolcrib.lock"
 
 
 def config_folder() -> Path:

@@ -78,7 +78,7 @@ class Signature:
         resources |= {attrs.evolve(r, access=Access.WRITE) for r in writes}
         ordered = tuple(sorted(resources))
         implied = (_EFFECTS.get((r.type, r.access)) for r in ordered)
-        self.__attrs_init__(  # type: ignore[attr-defined]
+        self.__attrs_init__(
             effects=frozenset(Effect(e) for e in effects) | {e for e in implied if e},
             resources=ordered,
         )
@@ -90,9 +90,7 @@ class Signature:
     def of(cls, effects: frozenset[Effect], resources: Iterable[Resource]) -> Signature:
         """Return a signature of exactly these effects, each resource with its access."""
         signature = cls.__new__(cls)
-        signature.__attrs_init__(  # type: ignore[attr-defined]
-            effects=effects, resources=tuple(sorted(set(resources)))
-        )
+        signature.__attrs_init__(effects=effects, resources=tuple(sorted(set(resources))))
         return signature
 
     @classmethod

@@ -68,7 +68,8 @@ class SyncToolbox:
     """A :class:`toolcrib.Toolbox` with blocking methods."""
 
     def __init__(self, policy: Policy | None = None, **parts: Any) -> None:
-        self._make = lambda: Toolbox(policy, **parts)
+        self._policy = policy
+        self._parts = parts
         self._loop: _Loop | None = None
         self._box: Toolbox | None = None
 
@@ -86,7 +87,7 @@ class SyncToolbox:
         return self
 
     async def _opened(self) -> Toolbox:
-        return await self._make().__aenter__()
+        return await Toolbox(self._policy, **self._parts).__aenter__()
 
     def __exit__(self, *exc: object) -> None:
         loop, box = self._loop, self._box
@@ -168,6 +169,12 @@ class SyncSession:
     ) -> list[dict[str, Any]]:
         """Take a reply through all stages and return its results."""
         return self._loop.wait(self.session.answer(reply, view=view, approver=approver))
+
+    def call(
+        self, tool: str, arguments: Any = None, *, approver: Approver | None = None
+    ) -> Outcome:
+        """Call one tool by its id, through all stages."""
+        return self._loop.wait(self.session.call(tool, arguments, approver=approver))
 
     def __getattr__(self, name: str) -> Any:
         # Everything else of a session is plain reading.

@@ -199,7 +199,8 @@ class _Session:
             approver: Any = _yes
         else:
             approver = approve or None
-        return self.inner.call(tool, arguments, approver=approver)
+        outcome: Outcome = self.inner.call(tool, arguments, approver=approver)
+        return outcome
 
 
 def _yes(question: Question) -> Decision:

@@ -15,7 +15,7 @@ from .activation.stage import Activator
 from .catalog import stage as catalog
 from .conversation.session import Session
 from .discovery.stage import discover
-from .errors import StageError
+from .errors import PolicyError, StageError
 from .events import Event, EventLog
 from .execution import Runtime, Scheduler, Threads
 from .host import Folder, Host, NobodyAsks, SystemClock
@@ -31,12 +31,17 @@ from .vocabulary import Mode
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .artifacts import ArtifactStore
     from .catalog.stage import Catalog, Entry
     from .context import Agents, Ask, Clock
-    from .discovery.findings import Findings
+    from .conversation.runnable import RunnablePack
+    from .discovery.findings import Finding, Findings
     from .search import SearchIndex
+    from .secrets import SecretStore
     from .sync import SyncToolbox
+    from .tool import Tool
 
 
 __all__ = ["Toolbox"]
@@ -92,6 +97,7 @@ class Toolbox:
         self._index: tuple[int, SearchIndex] | None = None
         self._artifacts: ArtifactStore | None = None
         self._hearing: dict[str, ActivePack] = {}
+        self._secrets: SecretStore | None = None
 
     @classmethod
     def sync(cls, policy: Policy | None = None, **parts: Any) -> SyncToolbox:
@@ -136,7 +142,9 @@ class Toolbox:
         stack.callback(self.runtime.close)
         self.rules = RuleSet(policy.rules, workspace=self.workspace.root)
         self.protected = Protected(self._own_paths())
-        self.activator = Activator(self.catalog, self._host, isolate=policy.isolate)
+        self.activator = Activator(
+            self.catalog, self._host, isolate=policy.isolate, check=self._gate()
+        )
         stack.push_async_callback(self.activator.close)
         self.crib = crib.CorePack()
         self.lifetimes = Lifetimes("toolbox")
@@ -173,7 +181,7 @@ class Toolbox:
         own = [
             places.config_folder(),
             root / places.POLICY_FILE,
-            root / "toolcrib.lock",
+            root / places.LOCK_FILE,
             self.state / "trusted.json",
             self.state / "artifacts",
         ]
@@ -185,6 +193,20 @@ class Toolbox:
                 ledger.with_name(ledger.name + end) for end in ("", "-wal", "-shm", ".runs")
             ]
         return own
+
+    def _gate(self) -> Callable[[Finding], Refusal | None] | None:
+        """Return what lets only locked packs be activated, where there is a lock."""
+        file = self.policy.file
+        place = file.with_name(places.LOCK_FILE) if file is not None else None
+        if place is None or not place.exists():
+            return None
+        from . import lock  # noqa: PLC0415 - only with a lock
+
+        if self.policy.develop:
+            text = f"develop and a lock exclude each other; remove {place} or --develop"
+            raise PolicyError(text, file=file, key="develop")
+        approved = lock.read(place)
+        return lock.Gate(approved) if approved is not None else None
 
     def _host(self, pack: str) -> Host:
         return Host(
@@ -205,6 +227,15 @@ class Toolbox:
         """Return what a pack is given."""
         active = self.activator.active.get(pack)
         return active.host if active is not None and active.host else self._host(pack)
+
+    @property
+    def secrets(self) -> SecretStore | None:
+        """The secrets that policy binds, if it binds any."""
+        if self._secrets is None and self.policy.secrets:
+            from .secrets import SecretStore  # noqa: PLC0415 - few policies have any
+
+            self._secrets = SecretStore(self.policy.secrets)
+        return self._secrets
 
     # -- sessions --------------------------------------------------------------------
 
@@ -246,10 +277,14 @@ class Toolbox:
 
     # -- what sessions need of the stages ----------------------------------------------
 
+    async def activate_for(self, tool: Tool) -> RunnablePack | Refusal:
+        """Return the pack whose code a tool runs; an override changes which."""
+        if tool.pack == crib.PACK:
+            return self.crib
+        return await self.activate(self.catalog.owner(tool.id) or tool.pack)
+
     async def activate(self, pack: str) -> ActivePack | Refusal:
         """Return a pack with its code loaded, or why it is not."""
-        if pack == crib.PACK:
-            return self.crib
         active = await self.activator.activate(pack)
         if isinstance(active, ActivePack) and active.has("toolcrib_observe"):
             self._hearing[active.id] = active

@@ -19,11 +19,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..codes import refuse
-from ..errors import Failed, ToolFailure
-from ..implementation import Implementation
-from ..outcome import Refusal
-from ..signature import Signature
+from toolcrib.codes import refuse
+from toolcrib.errors import Failed, ToolFailure
+from toolcrib.implementation import Implementation
+from toolcrib.outcome import Refusal
+from toolcrib.signature import Signature
+
 from .loading import say
 from .offloop import Late, Threads, contained
 
@@ -31,10 +32,10 @@ from .offloop import Late, Threads, contained
 if TYPE_CHECKING:
     from pluggy import HookCaller, PluginManager
 
-    from ..call import AdmittedCall
-    from ..discovery.findings import Finding
-    from ..outcome import Outcome
-    from ..tool import Tool
+    from toolcrib.call import AdmittedCall
+    from toolcrib.discovery.findings import Finding
+    from toolcrib.outcome import Outcome
+    from toolcrib.tool import Tool
 
 
 __all__ = ["ActivePack"]

@@ -9,9 +9,10 @@ from typing import Any
 
 from pluggy import PluginManager, PluginValidationError
 
-from .. import hookspecs
-from ..hookspecs import PROJECT
-from ..names import closest
+from toolcrib import hookspecs
+from toolcrib.hookspecs import PROJECT
+from toolcrib.names import closest
+
 from .loading import say
 
 

@@ -14,14 +14,14 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..codes import refuse
-from ..outcome import Refusal
+from toolcrib.codes import refuse
+from toolcrib.outcome import Refusal
 
 
 if TYPE_CHECKING:
-    from ..discovery.installed import Claim
-    from ..discovery.searchpath import Location
-    from ..manifest.document import PackManifest
+    from toolcrib.discovery.installed import Claim
+    from toolcrib.discovery.searchpath import Location
+    from toolcrib.manifest.document import PackManifest
 
 
 __all__ = ["describe", "forget", "load", "say"]
@@ -81,7 +81,7 @@ def say(error: BaseException) -> str:
 
 def describe(claim: Claim, location: Location) -> PackManifest | Refusal:
     """Import an editable pack and ask it for what its manifest would say."""
-    from ..pack import authoring  # noqa: PLC0415 - under develop only
+    from toolcrib.pack import authoring  # noqa: PLC0415 - under develop only
 
     plugin = load(
         claim.entry_point,

@@ -13,11 +13,12 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..codes import refuse
-from ..discovery.findings import Finding
-from ..implementation import Implementation
-from ..manifest.document import interface_digest
-from ..outcome import Refusal
+from toolcrib.codes import refuse
+from toolcrib.discovery.findings import Finding
+from toolcrib.implementation import Implementation
+from toolcrib.manifest.document import interface_digest
+from toolcrib.outcome import Refusal
+
 from .activepack import ActivePack
 from .hookrules import registered
 from .loading import forget, load, say
@@ -25,9 +26,9 @@ from .offloop import Late, Threads, contained
 
 
 if TYPE_CHECKING:
-    from ..catalog.stage import Catalog
-    from ..context import PackHost
-    from ..tool import Tool
+    from toolcrib.catalog.stage import Catalog
+    from toolcrib.context import PackHost
+    from toolcrib.tool import Tool
 
 
 __all__ = ["Activator", "ActivePack"]

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
-from ..codes import refuse
-from ..discovery.findings import Claim, Finding, Findings
-from ..names import closest
-from ..outcome import Refusal
-from ..policy.value import Policy
+from toolcrib.codes import refuse
+from toolcrib.discovery.findings import Claim, Finding, Findings
+from toolcrib.names import closest
+from toolcrib.outcome import Refusal
+from toolcrib.policy.value import Policy
 
 
 __all__ = ["CORE", "Available", "Enabled", "enable"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import attrs
 
-from ..codes import refuse
-from ..errors import SchemaError
-from ..names import is_tool_id
-from ..outcome import Refusal
-from ..tool import Tool
+from toolcrib.codes import refuse
+from toolcrib.errors import SchemaError
+from toolcrib.names import is_tool_id
+from toolcrib.outcome import Refusal
+from toolcrib.tool import Tool
 
 
 __all__ = ["Live"]
@@ -106,7 +106,7 @@ def _judge(
 
 
 def _enforceable(tool: Tool) -> Refusal | None:
-    from ..schema import normalize  # noqa: PLC0415 - only for those who have live tools
+    from toolcrib.schema import normalize  # noqa: PLC0415 - only for those who have live tools
 
     for which, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
         if schema is None:

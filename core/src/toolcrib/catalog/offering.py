@@ -10,13 +10,14 @@ from typing import Any
 
 import attrs
 
-from ..codes import refuse
-from ..discovery.findings import Finding
-from ..names import closest, is_tool_id
-from ..outcome import Refusal
-from ..policy.value import Policy
-from ..policy.values import Hide
-from ..tool import Provenance, Requirements, Tool
+from toolcrib.codes import refuse
+from toolcrib.discovery.findings import Finding
+from toolcrib.names import closest, is_tool_id
+from toolcrib.outcome import Refusal
+from toolcrib.policy.value import Policy
+from toolcrib.policy.values import Hide
+from toolcrib.tool import Provenance, Requirements, Tool
+
 from .livesource import Live
 
 

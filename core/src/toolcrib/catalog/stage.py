@@ -15,13 +15,14 @@ from typing import Any
 
 import attrs
 
-from .. import canonical
-from ..codes import refuse
-from ..discovery.findings import Finding, Findings
-from ..names import closest, wire_name
-from ..outcome import Refusal
-from ..policy.value import Policy
-from ..vocabulary import Audience, Effect, Kind
+from toolcrib import canonical
+from toolcrib.codes import refuse
+from toolcrib.discovery.findings import Finding, Findings
+from toolcrib.names import closest, wire_name
+from toolcrib.outcome import Refusal
+from toolcrib.policy.value import Policy
+from toolcrib.vocabulary import Audience, Effect, Kind
+
 from . import enabling, offering
 from .enabling import Available
 from .livesource import Live

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import RecordError
-from ..permission import AuthorityContext, GrantView
-from ..vocabulary import Label, Mode, Scope
+from toolcrib.errors import RecordError
+from toolcrib.permission import AuthorityContext, GrantView
+from toolcrib.vocabulary import Label, Mode, Scope
 
 
 if TYPE_CHECKING:
-    from ..question import Grant
-    from ..tool import Tool
+    from toolcrib.question import Grant
+    from toolcrib.tool import Tool
+
     from .session import Session
 
 
@@ -43,7 +44,12 @@ class Authority:
         """Take up the grants that were given to this principal before."""
         session = self._session
         ledger = session.toolbox.ledger
-        for grant in ledger.project_grants(session.principal, self._project):
+        for grant in ledger.standing(
+            principal=session.principal,
+            conversation=session.conversation,
+            session=session.id,
+            project=self._project,
+        ):
             self._grants.add(grant)
 
     @property

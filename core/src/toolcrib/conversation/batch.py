@@ -8,16 +8,18 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..codes import refuse
-from ..events import Event
-from ..outcome import Outcome
-from ..question import Deny
+from toolcrib.codes import refuse
+from toolcrib.events import Event
+from toolcrib.outcome import Outcome
+from toolcrib.question import Deny
+
 from . import running
 
 
 if TYPE_CHECKING:
-    from ..call import Call
-    from ..question import Decision, Question
+    from toolcrib.call import Call
+    from toolcrib.question import Decision, Question
+
     from .item import Item
     from .session import Session
     from .view import View

@@ -8,10 +8,10 @@ import attrs
 
 
 if TYPE_CHECKING:
-    from ..call import AdmittedCall, AuthorizedCall, Call
-    from ..outcome import Outcome
-    from ..question import Decision, Question
-    from ..signature import Signature
+    from toolcrib.call import AdmittedCall, AuthorizedCall, Call
+    from toolcrib.outcome import Outcome
+    from toolcrib.question import Decision, Question
+    from toolcrib.signature import Signature
 
 
 __all__ = ["Item"]

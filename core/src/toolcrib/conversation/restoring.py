@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ..call import Call
-from ..codes import refuse
+from toolcrib.call import Call
+from toolcrib.codes import refuse
+
 from . import running, submission
 from .batch import Batch
 from .item import Item
@@ -48,7 +49,7 @@ async def restore(session: Session, batch_id: str) -> Batch:
 
 def _view(session: Session, payload: Mapping[str, Any]) -> View:
     """Project the very tools that the model was shown, as they are now."""
-    from ..crib import TOOLS  # noqa: PLC0415 - only batches that were left need it
+    from toolcrib.crib import TOOLS  # noqa: PLC0415 - only batches that were left need it
 
     shown = session.shown
     entries = session.toolbox.catalog.tools

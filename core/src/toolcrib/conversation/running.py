@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .. import admission, execution, permission, record
-from ..activation.activepack import ActivePack
-from ..codes import refuse
-from ..events import Event
-from ..host import RunContext, _Diagnostics
-from ..outcome import Outcome, Refusal
-from ..question import Allow, AllowRule, Deny
+from toolcrib import admission, execution, permission, record
+from toolcrib.activation.activepack import ActivePack
+from toolcrib.codes import refuse
+from toolcrib.events import Event
+from toolcrib.host import RunContext, _Diagnostics
+from toolcrib.outcome import Outcome, Refusal
+from toolcrib.question import Allow, AllowRule, Deny
+
 from . import submission
 
 
 if TYPE_CHECKING:
-    from ..call import AuthorizedCall
-    from ..execution import CancelToken, Terms
-    from ..question import Decision
+    from toolcrib.call import AuthorizedCall
+    from toolcrib.execution import CancelToken, Terms
+    from toolcrib.question import Decision
+
     from .item import Item
+    from .runnable import RunnablePack
     from .session import Session
     from .view import View
 
@@ -71,7 +74,7 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
     if authorized is None or item.outcome is not None:
         return
     refusal = await submission.stale(session, view, item) if item.asked else None
-    pack = refusal or await session.toolbox.activate(authorized.tool.pack)
+    pack = refusal or await session.toolbox.activate_for(authorized.tool)
     if isinstance(pack, Refusal):
         submission.end(session, item, pack)
         _finished_event(session, item, sink)
@@ -111,7 +114,7 @@ async def _executed(
     session: Session,
     item: Item,
     authorized: AuthorizedCall,
-    pack: ActivePack,
+    pack: RunnablePack,
     sink: Sink | None,
 ) -> Outcome:
     toolbox = session.toolbox
@@ -160,7 +163,7 @@ async def _executed(
     return outcome
 
 
-def _terms(session: Session, item: Item, pack: ActivePack, sink: Sink | None) -> Terms:
+def _terms(session: Session, item: Item, pack: RunnablePack, sink: Sink | None) -> Terms:
     """Return the terms of a call; those that nobody listens to are made once a tool."""
     authorized = item.authorized
     if authorized is None:  # pragma: no cover - it runs
@@ -231,6 +234,9 @@ async def _finished(
         if isinstance(reviewer, ActivePack):
             answer = await reviewer.review(admitted, outcome)
             outcome = permission.reviewed(outcome, answer, reviewer=name)
+    secrets = session.toolbox.secrets
+    if secrets is not None and secrets.scrubber:
+        outcome = secrets.scrubber.outcome(outcome)
     return await session.bounded(admitted.tool, outcome)
 
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ..call import Call
-from ..errors import StageError, ToolcribError
-from ..events import Event
-from ..execution import LoopGuard, bound
-from ..lifetimes import Lifetimes
-from ..outcome import ArtifactLink, File, Outcome, Result, Text
-from ..question import Allow, AllowRule, Deny, Question
-from ..vocabulary import Mode
+from toolcrib.call import Call
+from toolcrib.errors import StageError, ToolcribError
+from toolcrib.events import Event
+from toolcrib.execution import LoopGuard, bound
+from toolcrib.lifetimes import Lifetimes
+from toolcrib.outcome import ArtifactLink, File, Outcome, Result, Text
+from toolcrib.question import Allow, AllowRule, Deny, Question
+from toolcrib.vocabulary import Mode
+
 from . import restoring, showing, submission
 from .authority import Authority
 from .batch import Batch
@@ -27,10 +28,11 @@ from .item import Item
 
 
 if TYPE_CHECKING:
-    from ..context import Artifacts, Ask, Jobs, Secrets
-    from ..execution import Terms
-    from ..tool import Tool
-    from ..toolbox import Toolbox
+    from toolcrib.context import Artifacts, Ask, Jobs, Secrets
+    from toolcrib.execution import Terms
+    from toolcrib.tool import Tool
+    from toolcrib.toolbox import Toolbox
+
     from .view import Calls, View
 
 
@@ -247,7 +249,7 @@ class Session:
     @property
     def artifacts(self) -> Artifacts:
         """The conversation's artifacts."""
-        return self.toolbox.artifacts.namespace(self.conversation, self.principal)
+        return self.toolbox.artifacts.session(self.conversation, self.principal)
 
     @property
     def jobs(self) -> Jobs:
@@ -287,10 +289,8 @@ class Session:
 
     def secrets_for(self, tool_id: str) -> Secrets | None:
         """Return the secrets that policy binds to a tool."""
-        from ..secrets import BoundSecrets  # noqa: PLC0415 - few tools have any
-
-        bindings = self.toolbox.policy.secrets
-        return BoundSecrets(bindings, tool_id) if bindings else None
+        store = self.toolbox.secrets
+        return store.for_tool(tool_id) if store is not None else None
 
     def event(self, name: str, item: Item, data: Mapping[str, Any]) -> Event:
         """Make an event about a call."""

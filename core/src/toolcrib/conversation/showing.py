@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .. import crib, names, projection
-from ..activation.activepack import ActivePack
-from ..codes import refuse
-from ..events import Event
-from ..outcome import Refusal
-from ..projection.dialects import CORE
-from ..vocabulary import Audience, Effect, Mode
+from toolcrib import crib, names, projection
+from toolcrib.activation.activepack import ActivePack
+from toolcrib.codes import refuse
+from toolcrib.events import Event
+from toolcrib.outcome import Refusal
+from toolcrib.projection.dialects import CORE
+from toolcrib.vocabulary import Audience, Effect, Mode
+
 from .view import View
 
 
 if TYPE_CHECKING:
-    from ..call import Call
-    from ..projection import Dialect
-    from ..tool import Tool
+    from toolcrib.call import Call
+    from toolcrib.projection import Dialect
+    from toolcrib.tool import Tool
+
     from .session import Session
 
 
@@ -61,7 +63,7 @@ class Shown:
         if "active" not in tool.companions:
             return True
         toolbox = self._session.toolbox
-        pack = await toolbox.activate(tool.pack)
+        pack = await toolbox.activate_for(tool)
         if not isinstance(pack, ActivePack):
             return False
         implementation = pack.implementations.get(tool.id)

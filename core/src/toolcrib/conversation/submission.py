@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .. import admission, permission
-from ..call import AdmittedCall, Call
-from ..codes import refuse
-from ..errors import ToolFailure
-from ..outcome import Outcome, Refusal
-from ..question import Question
+from toolcrib import admission, permission
+from toolcrib.call import AdmittedCall, Call
+from toolcrib.codes import refuse
+from toolcrib.errors import ToolFailure
+from toolcrib.outcome import Outcome, Refusal
+from toolcrib.question import Question
+
 from .item import Item
 
 
 if TYPE_CHECKING:
-    from ..activation.activepack import ActivePack
-    from ..record import Replay
-    from ..tool import Tool
+    from toolcrib.record import Replay
+    from toolcrib.tool import Tool
+
+    from .runnable import RunnablePack
     from .session import Session
     from .view import View
 
@@ -122,7 +124,7 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
     tool = session.shown.tool_of(view, call)
     if isinstance(tool, Refusal):
         return tool
-    pack = await session.toolbox.activate(tool.pack)
+    pack = await session.toolbox.activate_for(tool)
     if isinstance(pack, Refusal):
         return pack
     inverted = call is item.call
@@ -137,7 +139,7 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
 
 
 def _admit(
-    session: Session, view: View | None, call: Call, tool: Tool, pack: ActivePack
+    session: Session, view: View | None, call: Call, tool: Tool, pack: RunnablePack
 ) -> AdmittedCall | Refusal:
     projected = view.projection(call.wire_name) if view is not None else None
     implementation = pack.implementations.get(tool.id)
@@ -151,7 +153,7 @@ def _admit(
 
 
 async def _guarded(
-    session: Session, admitted: AdmittedCall, pack: ActivePack
+    session: Session, admitted: AdmittedCall, pack: RunnablePack
 ) -> AdmittedCall | Refusal:
     """Ask every guard in policy's order; start again after a rewrite."""
     guards = session.toolbox.policy.guards
@@ -181,7 +183,7 @@ async def _guarded(
 
 
 def _rewritten(
-    session: Session, admitted: AdmittedCall, answer: Mapping[str, object], pack: ActivePack
+    session: Session, admitted: AdmittedCall, answer: Mapping[str, object], pack: RunnablePack
 ) -> AdmittedCall | Refusal:
     call = attrs.evolve(admitted.call, arguments=dict(answer))
     again = _admit(session, None, call, admitted.tool, pack)
@@ -202,7 +204,7 @@ async def _question(
     admitted = item.admitted
     if admitted is None:  # pragma: no cover - admitted before it is asked
         raise AssertionError
-    pack = await session.toolbox.activate(admitted.tool.pack)
+    pack = await session.toolbox.activate_for(admitted.tool)
     preview = await preview_of(admitted, pack) if not isinstance(pack, Refusal) else None
     return Question(
         id="q_" + item.call.id.removeprefix("call_"),
@@ -225,7 +227,9 @@ async def _question(
     )
 
 
-async def _rule_offered(session: Session, item: Item, pack: ActivePack | Refusal) -> str | None:
+async def _rule_offered(
+    session: Session, item: Item, pack: RunnablePack | Refusal
+) -> str | None:
     """Return the rule that "always" would store, or None for the exact call."""
     admitted = item.admitted
     if admitted is None or isinstance(pack, Refusal):  # pragma: no cover - as above
@@ -240,7 +244,7 @@ async def _rule_offered(session: Session, item: Item, pack: ActivePack | Refusal
     return permission.offer(wide, admitted, item.signature, session.authority.context())
 
 
-async def preview_of(admitted: AdmittedCall, pack: ActivePack) -> str | None:
+async def preview_of(admitted: AdmittedCall, pack: RunnablePack) -> str | None:
     """Return the tool's own description of what would happen, or None."""
     implementation = pack.implementations[admitted.tool.id]
     try:
@@ -255,7 +259,7 @@ async def stale(session: Session, view: View, item: Item) -> Refusal | None:
     admitted, question = item.admitted, item.asked
     if admitted is None or question is None:
         return None
-    pack = await session.toolbox.activate(admitted.tool.pack)
+    pack = await session.toolbox.activate_for(admitted.tool)
     if isinstance(pack, Refusal):
         return pack
     tool = session.shown.tool_of(view, item.call)

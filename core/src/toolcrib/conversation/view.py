@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .. import canonical
-from ..call import Call
+from toolcrib import canonical
+from toolcrib.call import Call
 
 
 if TYPE_CHECKING:
-    from ..outcome import Refusal
-    from ..projection import Dialect, Loss, Projected, Projection
-    from ..tool import Tool
+    from toolcrib.outcome import Refusal
+    from toolcrib.projection import Dialect, Loss, Projected, Projection
+    from toolcrib.tool import Tool
+
     from .batch import Batch
 
 

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from ..codes import refuse
-from ..outcome import Refusal
+from toolcrib.codes import refuse
+from toolcrib.outcome import Refusal
+
 from .installed import API, Claim
 from .provenance import editable_project, locate, manifest_bytes, prove
 from .searchpath import Location, SearchPath

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ..outcome import Refusal
-from ..tool import Provenance
+from toolcrib.outcome import Refusal
+from toolcrib.tool import Provenance
+
 from .installed import Claim
 
 
 if TYPE_CHECKING:
-    from ..manifest.document import PackManifest
+    from toolcrib.manifest.document import PackManifest
 
 
 __all__ = ["Claim", "Finding", "Findings"]

@@ -17,9 +17,10 @@ from collections.abc import Iterator
 
 import attrs
 
-from ..codes import refuse
-from ..names import is_pack_id, normalize_distribution
-from ..outcome import Refusal
+from toolcrib.codes import refuse
+from toolcrib.names import is_pack_id, normalize_distribution
+from toolcrib.outcome import Refusal
+
 from .searchpath import Folder
 
 

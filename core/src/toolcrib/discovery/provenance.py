@@ -13,8 +13,9 @@ import re
 
 from collections.abc import Iterator
 
-from ..codes import refuse
-from ..outcome import Refusal
+from toolcrib.codes import refuse
+from toolcrib.outcome import Refusal
+
 from .installed import Claim, read_bytes
 from .searchpath import Location, SearchPath, find_in
 

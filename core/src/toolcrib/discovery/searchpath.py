@@ -19,8 +19,8 @@ from typing import Literal
 
 import attrs
 
-from ..codes import refuse
-from ..outcome import Refusal
+from toolcrib.codes import refuse
+from toolcrib.outcome import Refusal
 
 
 __all__ = ["Folder", "Location", "SearchPath", "find_in"]

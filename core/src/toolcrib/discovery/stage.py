@@ -14,10 +14,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..codes import refuse
-from ..names import normalize_distribution
-from ..outcome import Refusal
-from ..tool import Provenance
+from toolcrib.codes import refuse
+from toolcrib.names import normalize_distribution
+from toolcrib.outcome import Refusal
+from toolcrib.tool import Provenance
+
 from .copies import Located, settle
 from .findings import Finding, Findings
 from .installed import Claim, claims_in, entry_points
@@ -26,7 +27,7 @@ from .searchpath import SearchPath
 
 
 if TYPE_CHECKING:
-    from ..manifest.document import PackManifest
+    from toolcrib.manifest.document import PackManifest
 
 
 __all__ = ["discover", "local_finding"]
@@ -78,7 +79,7 @@ def local_finding(pack: Any, *, core: bool = False) -> Finding:
     Raises:
         DeclarationError: its tools are declared wrongly.
     """
-    from ..pack.authoring import describe  # noqa: PLC0415 - only for packs given as objects
+    from toolcrib.pack.authoring import describe  # noqa: PLC0415 - only for packs given as objects
 
     manifest = describe(pack)
     how = Provenance(None, manifest.version, None, None, "core" if core else "local")
@@ -101,10 +102,8 @@ def _prove(item: Located, *, develop: bool) -> Finding | Refusal:
 
 
 def _read(item: Located, data: bytes) -> Finding | Refusal:
-    from ..errors import ManifestError  # noqa: PLC0415
-    from ..manifest import (  # noqa: PLC0415 - only who has packs pays for it
-        document as manifest,
-    )
+    from toolcrib.errors import ManifestError  # noqa: PLC0415
+    from toolcrib.manifest import document as manifest
 
     claim = item.claim
     try:
@@ -143,9 +142,7 @@ def _finding(item: Located, manifest: PackManifest, digest: str | None) -> Findi
 
 def _described(item: Located) -> Finding | Refusal:
     """Ask the code of an editable pack for what its manifest would say."""
-    from ..activation.loading import (  # noqa: PLC0415 - imports a pack: under develop only
-        describe,
-    )
+    from toolcrib.activation.loading import describe
 
     manifest = describe(item.claim, item.location)
     return manifest if isinstance(manifest, Refusal) else _finding(item, manifest, None)

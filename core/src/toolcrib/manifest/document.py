@@ -32,12 +32,13 @@ from typing import Any
 
 import attrs
 
-from .. import canonical
-from ..codes import refuse
-from ..errors import ManifestError
-from ..names import closest, is_pack_id, is_tool_name
-from ..outcome import Refusal
-from ..tool import Requirements, Tool
+from toolcrib import canonical
+from toolcrib.codes import refuse
+from toolcrib.errors import ManifestError
+from toolcrib.names import closest, is_pack_id, is_tool_name
+from toolcrib.outcome import Refusal
+from toolcrib.tool import Requirements, Tool
+
 from .form import (
     FormError,
     read_keys,
@@ -324,7 +325,7 @@ def write(
     Raises:
         DeclarationError: every problem of the pack's declarations.
     """
-    from ..pack.authoring import describe  # noqa: PLC0415 - authors only: schemas, validators
+    from toolcrib.pack.authoring import describe  # noqa: PLC0415 - authors only: schemas, validators
 
     return dump(describe(plugin, pack=pack, title=title, version=version))
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import attrs
 
-from ..tool import Description, Example, Requirements, Tool
-from ..vocabulary import Audience, Cancellation, Concurrency, Effect, Idempotence, Label
+from toolcrib.tool import Description, Example, Requirements, Tool
+from toolcrib.vocabulary import Audience, Cancellation, Concurrency, Effect, Idempotence, Label
 
 
 __all__ = [

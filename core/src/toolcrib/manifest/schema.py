@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
-from ..vocabulary import Audience, Cancellation, Concurrency, Effect, Idempotence, Label
+from toolcrib.vocabulary import Audience, Cancellation, Concurrency, Effect, Idempotence, Label
+
 from .form import NEEDED
 
 

@@ -12,13 +12,14 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .. import hookspecs
-from ..errors import DeclarationError, SchemaError
-from ..implementation import Implementation
-from ..manifest.document import PackManifest
-from ..manifest.schema import HOOKS
-from ..names import is_pack_id, is_tool_name
-from ..tool import Requirements, Tool
+from toolcrib import hookspecs
+from toolcrib.errors import DeclarationError, SchemaError
+from toolcrib.implementation import Implementation
+from toolcrib.manifest.document import PackManifest
+from toolcrib.manifest.schema import HOOKS
+from toolcrib.names import is_pack_id, is_tool_name
+from toolcrib.tool import Requirements, Tool
+
 from .introspection import shape
 
 
@@ -174,7 +175,7 @@ def _tool_problems(tool: Tool) -> Iterator[str]:
 
 
 def _schemas(tool: Tool) -> Iterator[str]:
-    from ..schema import normalize  # noqa: PLC0415 - authors only
+    from toolcrib.schema import normalize  # noqa: PLC0415 - authors only
 
     if tool.input_schema.get("type") != "object":
         yield f'{tool.id}: input_schema: it needs "type": "object" at its root'
@@ -186,7 +187,7 @@ def _schemas(tool: Tool) -> Iterator[str]:
             yield f"{tool.id}: output_schema: {error}"
     if not tool.description.examples:
         return
-    from ..validator import Validators  # noqa: PLC0415 - the same
+    from toolcrib.validator import Validators  # noqa: PLC0415 - the same
 
     validator = Validators().get(normal)
     for index, example in enumerate(tool.description.examples):

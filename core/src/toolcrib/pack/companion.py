@@ -8,7 +8,8 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, get_origin
 
-from ..errors import DeclarationError
+from toolcrib.errors import DeclarationError
+
 from .introspection import Shape, shape
 
 

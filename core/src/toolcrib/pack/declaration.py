@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
-from ..names import is_tool_name
-from ..tool import Example, Requirements
-from ..vocabulary import Audience, Cancellation, Concurrency, Effect, Idempotence, Label
+from toolcrib.names import is_tool_name
+from toolcrib.tool import Example, Requirements
+from toolcrib.vocabulary import Audience, Cancellation, Concurrency, Effect, Idempotence, Label
 
 
 __all__ = ["PackOptions", "ToolOptions", "check_name", "read_options"]

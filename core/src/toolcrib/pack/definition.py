@@ -19,14 +19,15 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
-from .. import hookspecs
-from ..context import Context, PackHost
-from ..errors import DeclarationError
-from ..hookspecs import hookimpl
-from ..implementation import Implementation
-from ..manifest.document import CommandGroup, is_reference
-from ..names import is_pack_id
-from ..tool import Requirements, Tool
+from toolcrib import hookspecs
+from toolcrib.context import Context, PackHost
+from toolcrib.errors import DeclarationError
+from toolcrib.hookspecs import hookimpl
+from toolcrib.implementation import Implementation
+from toolcrib.manifest.document import CommandGroup, is_reference
+from toolcrib.names import is_pack_id
+from toolcrib.tool import Requirements, Tool
+
 from .companion import check_form, where
 from .declaration import PackOptions, ToolOptions, check_name, read_options
 from .introspection import enclosing_names, shape

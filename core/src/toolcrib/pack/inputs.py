@@ -9,10 +9,11 @@ from typing import Any, get_args
 
 import attrs
 
-from ..errors import DeclarationError
-from ..typed import schema as typeschema
-from ..typed import structure as typed
-from ..typed.fields import fields_of, is_structured
+from toolcrib.errors import DeclarationError
+from toolcrib.typed import schema as typeschema
+from toolcrib.typed import structure as typed
+from toolcrib.typed.fields import fields_of, is_structured
+
 from .companion import where
 from .introspection import Field, Shape, parameters, resolve
 

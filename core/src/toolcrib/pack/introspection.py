@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
-from ..errors import DeclarationError
+from toolcrib.errors import DeclarationError
 
 
 __all__ = [

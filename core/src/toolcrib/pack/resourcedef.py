@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast, get_args
 
-from ..context import Context
-from ..errors import DeclarationError
+from toolcrib.context import Context
+from toolcrib.errors import DeclarationError
 
 
 __all__ = ["ResourceDef", "ResourceScope"]

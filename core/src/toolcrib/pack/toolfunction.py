@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlia
 
 import attrs
 
-from ..context import Context
-from ..errors import DeclarationError
-from ..implementation import Companions, Implementation
-from ..outcome import Outcome
-from ..signature import Signature
-from ..tool import Description, Requirements, Tool
-from ..vocabulary import Cancellation
+from toolcrib.context import Context
+from toolcrib.errors import DeclarationError
+from toolcrib.implementation import Companions, Implementation
+from toolcrib.outcome import Outcome
+from toolcrib.signature import Signature
+from toolcrib.tool import Description, Requirements, Tool
+from toolcrib.vocabulary import Cancellation
+
 from .companion import adapt, check_arguments, check_values
 from .introspection import Shape
 
@@ -239,7 +240,7 @@ class ToolFunction(Generic[P, R]):
         return self.inputs.schema(said.parameters)
 
     def _output_schema(self) -> Any:
-        from ..typed.schema import output_schema, schema_of  # noqa: PLC0415 - the same
+        from toolcrib.typed.schema import output_schema, schema_of  # noqa: PLC0415 - the same
 
         given = self.options.get("output_schema")
         if isinstance(given, type):
@@ -256,7 +257,7 @@ class ToolFunction(Generic[P, R]):
             DeclarationError: as ``tool``.
         """
         if self._implementation is None:
-            from ..typed import structure as typed  # noqa: PLC0415 - the same
+            from toolcrib.typed import structure as typed  # noqa: PLC0415 - the same
 
             tool = self.tool
             structure = self.inputs.structurer()

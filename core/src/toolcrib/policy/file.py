@@ -12,7 +12,8 @@ from typing import Any
 
 import attrs
 
-from ..errors import PolicyError
+from toolcrib.errors import PolicyError
+
 from .tomllines import lines_of
 from .value import Policy
 from .values import BadValue, Notice, dotted, table, unknown_key
@@ -185,7 +186,7 @@ class _Reader:
                 self._bad(unknown_key(key, _DEFERRAL).under("deferral"))
 
     def _rules(self, value: Any) -> tuple[Any, ...]:
-        from ..rules import parse  # noqa: PLC0415 - only for files that have rules
+        from toolcrib.rules import parse  # noqa: PLC0415 - only for files that have rules
 
         if not isinstance(value, list):
             self._bad(BadValue("must be an array of rules", "rules"))

@@ -10,8 +10,9 @@ from typing import Any
 
 import attrs
 
-from ..places import POLICY_FILE, policy_file
-from ..vocabulary import Durability, Mode
+from toolcrib.places import POLICY_FILE, policy_file
+from toolcrib.vocabulary import Durability, Mode
+
 from . import file as policyfile
 from .file import PolicyDocument
 from .trust import is_trusted

@@ -10,7 +10,7 @@ import tempfile
 
 from pathlib import Path
 
-from ..places import state_folder
+from toolcrib.places import state_folder
 
 
 __all__ = ["is_trusted", "trust", "untrust"]

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ..vocabulary import Durability, Label, Mode
+from toolcrib.vocabulary import Durability, Label, Mode
+
 from . import values as values
 from .values import Hide, Limits, Notice, RetryPolicy, SecretBinding
 
 
 if TYPE_CHECKING:
-    from ..rules import Rule
+    from toolcrib.rules import Rule
 
 
 __all__ = ["Hide", "Limits", "Notice", "Policy", "RetryPolicy", "SecretBinding"]
@@ -32,7 +33,7 @@ def _rules(value: Any) -> tuple[Rule, ...]:
     # Only a policy that has rules pays for their grammar.
     if isinstance(value, list | tuple) and not value:
         return ()
-    from ..rules import Rule, parse  # noqa: PLC0415
+    from toolcrib.rules import Rule, parse  # noqa: PLC0415
 
     return values.listed(lambda r: r if isinstance(r, Rule) else parse(values.word(r)))(value)
 

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 import attrs
 
-from ..errors import PolicyError
-from ..names import closest, is_pack_id, is_tool_id, normalize_distribution
-from ..vocabulary import Audience, Effect, Kind, Label
+from toolcrib.errors import PolicyError
+from toolcrib.names import closest, is_pack_id, is_tool_id, normalize_distribution
+from toolcrib.vocabulary import Audience, Effect, Kind, Label
 
 
 __all__ = [

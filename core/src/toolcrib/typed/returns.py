@@ -7,9 +7,10 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin
 
-from ..errors import DeclarationError
-from ..outcome import Block, Result
-from ..pack.introspection import SEQUENCES, UNIONS, peel, resolve, shape
+from toolcrib.errors import DeclarationError
+from toolcrib.outcome import Block, Result
+from toolcrib.pack.introspection import SEQUENCES, UNIONS, peel, resolve, shape
+
 from . import constraints
 
 

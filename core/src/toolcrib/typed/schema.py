@@ -30,9 +30,9 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from ..errors import DeclarationError
-from ..pack import docstring
-from ..pack.introspection import (
+from toolcrib.errors import DeclarationError
+from toolcrib.pack import docstring
+from toolcrib.pack.introspection import (
     MAPPINGS,
     MISSING,
     SEQUENCES,
@@ -43,6 +43,7 @@ from ..pack.introspection import (
     peel,
     shape,
 )
+
 from . import constraints, textforms
 from .fields import fields_of, is_structured
 from .returns import returned

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args, get_origin
 
-from ..errors import Invalid
-from ..pack.introspection import MAPPINGS, UNIONS, Field, parameters, peel
+from toolcrib.errors import Invalid
+from toolcrib.pack.introspection import MAPPINGS, UNIONS, Field, parameters, peel
+
 from . import codec
 from .returns import returned
 from .unstructuring import unstructure
