@@ -1,4 +1,4 @@
-"""The one entry point: ``nox -s demo tests peers isolated lint types docs bench build corpus``."""
+"""The one entry point: ``nox -l`` lists the sessions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def isolated(session: nox.Session, member: str) -> None:
     wheels = Path(session.create_tmp()) / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     session.install(*CONSTRAINTS, "build", *group("test"))
-    siblings = {"core", member} | ({"contrib/net"} & set(MEMBERS) if member != "core" else set())
+    shared = {"contrib/net", "contrib/runners"} & set(MEMBERS)  # libraries of other packs
+    siblings = {"core", member, *(shared if member != "core" else ())}
     for name in sorted(siblings):
         session.run("python", "-m", "build", "--wheel", "-o", str(wheels), name, silent=True)
     project = tomllib.loads((ROOT / member / "pyproject.toml").read_text())["project"]

@@ -7,13 +7,15 @@ import asyncio
 import inspect
 import os
 
+from pathlib import Path
+
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
 
 def _setup(namespace):
     namespace["__runner"] = asyncio.Runner()
-    namespace["__folder"] = os.getcwd()
+    namespace["__folder"] = Path.cwd()
 
 
 def _teardown(namespace):
@@ -25,7 +27,11 @@ def _evaluate(example):
     """Run a block; ``await`` may stand at its top, as in a notebook."""
     source = "\n" * (example.line + example.parsed.line_offset) + example.parsed
     code = compile(
-        source, str(example.path), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
+        source,
+        str(example.path),
+        "exec",
+        flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+        dont_inherit=True,
     )
     value = eval(code, example.namespace)
     if inspect.iscoroutine(value):

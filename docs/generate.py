@@ -38,10 +38,11 @@ def codes() -> str:
 
 def hooks() -> str:
     """Return the page of hooks, the framework's first four leading."""
-    parts = [
+    head = (
         "# Hooks\n\nMark an implementation with `toolcrib.hookimpl`; `Pack` does it for you. "
         "The first four are the framework's reason.\n"
-    ]
+    )
+    parts = [head]
     ordered = [n for n in vars(hookspecs) if n.startswith("toolcrib_")]
     for name in ordered:
         function = getattr(hookspecs, name)

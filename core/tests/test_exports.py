@@ -21,9 +21,7 @@ def test_what_type_checkers_see_is_what_is_exported():
     """The block for type checkers and the table of homes agree."""
     tree = ast.parse(Path(toolcrib.__file__).read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = {
-        alias.asname: f"{node.module}" for node in block.body for alias in node.names
-    }
+    seen = {alias.asname: f"{node.module}" for node in block.body for alias in node.names}
 
     assert seen.pop("resources") == "None"
     assert seen == toolcrib._HOME
@@ -36,7 +34,9 @@ def test_importing_the_package_loads_nothing():
         "print(sorted(set(sys.modules) - before))"
     )
 
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert run.stdout.strip() == "['toolcrib']"
 

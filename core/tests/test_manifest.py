@@ -344,7 +344,7 @@ def test_check(data):
     assert manifest.check(data.replace(b"\n", b"\r\n"), make_pack())
 
 
-def tool(id="plain.do"):  # noqa: A002
+def tool(id="plain.do"):
     """Make a tool without a Pack."""
     return Tool(
         id=id,

@@ -74,10 +74,20 @@ def test_a_name_that_looks_suffixed_cannot_meet_a_suffixed_one():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "web", "web.", ".fetch", "Web.fetch", "web.Fetch", "web_x.fetch", "web.-a.b", "a.b.\n"],
+    [
+        "",
+        "web",
+        "web.",
+        ".fetch",
+        "Web.fetch",
+        "web.Fetch",
+        "web_x.fetch",
+        "web.-a.b",
+        "a.b.\n",
+    ],
 )
 def test_what_is_no_tool_id_is_told(text):
-    """Case, empty parts, bad sources, underscores in packs and control characters are refused."""
+    """Case, empty parts, bad sources, underscores in packs, control characters."""
     assert not names.is_tool_id(text)
 
 

@@ -145,7 +145,12 @@ def test_a_denied_call_does_not_run_and_the_reason_reaches_the_model():
         view = await session.view("openai")
         batch = await session.submit(view.calls(reply(ORDER)))
         outcome = await batch.decide(batch.questions[0].id, Deny(by="alice", reason="too dear"))
-        return outcome.status, outcome.code, "too dear" in view.results(batch)[0]["content"], ran
+        return (
+            outcome.status,
+            outcome.code,
+            "too dear" in view.results(batch)[0]["content"],
+            ran,
+        )
 
     assert run(scenario) == ("refused", "person.denied", True, [])
 
@@ -364,7 +369,11 @@ def test_anthropic_and_responses_replies_are_answered_in_their_own_form():
     message, item = run(scenario)
     assert [b["tool_use_id"] for b in message["content"]] == ["t1", "t2"]
     assert message["content"][1]["is_error"] is True
-    assert (item["type"], item["call_id"], item["output"]) == ("function_call_output", "f1", "4")
+    assert (item["type"], item["call_id"], item["output"]) == (
+        "function_call_output",
+        "f1",
+        "4",
+    )
 
 
 def test_a_rule_of_policy_denies_in_every_mode():

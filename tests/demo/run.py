@@ -57,7 +57,7 @@ def main() -> int:
         say("\n$ toolcrib ledger show demo\n")
         sys.stdout.flush()
         ledger = [*command, "ledger", "show", "demo", *options]
-        subprocess.run(ledger, env=environment, check=True)  # noqa: S603 - our own command
+        subprocess.run(ledger, env=environment, check=True)
         return verdict(code, results, told)
 
 
@@ -66,7 +66,7 @@ def watched(
 ) -> tuple[int, list[dict[str, object]], str]:
     """Run a command with a terminal of its own; type the answer at its first prompt."""
     if answer is None:
-        done = subprocess.run(  # noqa: S603 - our own command
+        done = subprocess.run(
             command, env=environment, stdout=subprocess.PIPE, text=True, check=False
         )
         return done.returncode, [json.loads(x) for x in done.stdout.splitlines()], ""
@@ -74,7 +74,7 @@ def watched(
     child, terminal = pty.fork()
     if child == 0:
         os.dup2(write_end, 1)
-        os.execve(command[0], command, environment)  # noqa: S606 - our own command
+        os.execve(command[0], command, environment)
     os.close(write_end)
     out, told = bytearray(), bytearray()
     waiting = {read_end, terminal}

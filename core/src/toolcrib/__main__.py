@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
+
+from pathlib import Path
 
 
 def main() -> None:
     """Run the command line, or say what to install for it."""
-    if sys.path and sys.path[0] in {"", os.getcwd()}:
+    if sys.path and sys.path[0] in {"", str(Path.cwd())}:
         # ``python -m`` puts the current folder first: what lies there is not installed.
         del sys.path[0]
     try:

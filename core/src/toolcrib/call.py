@@ -53,7 +53,7 @@ class Call:
 class Repair:
     """A lossless change that admission made to the arguments.
 
-    ``rule`` is one of R1–R11, ``pointer`` the JSON pointer it changed.
+    ``rule`` is one of R1 to R11, ``pointer`` the JSON pointer it changed.
     """
 
     rule: str

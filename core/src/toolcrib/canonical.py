@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 from typing import Any
 
@@ -85,6 +86,22 @@ def _constant(name: str) -> Any:
 _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
 
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def _depth(text: str) -> int:
+    """Return the deepest nesting; that brackets match is the decoder's to check."""
+    depth = deepest = 0
+    for match in _TOKEN.finditer(text):
+        mark = match.group()
+        if mark in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif mark in "]}":
+            depth -= 1
+    return deepest
+
+
 def loads(text: str | bytes, *, max_bytes: int = 1 << 24, max_depth: int = 200) -> JsonValue:
     """Parse JSON strictly: no duplicate keys, no NaN, bounded size and depth.
 
@@ -102,27 +119,9 @@ def loads(text: str | bytes, *, max_bytes: int = 1 << 24, max_depth: int = 200) 
         raise TooLargeError(message)
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig")
-    # Counting brackets outside strings is enough: the decoder checks that they match.
-    depth = 0
-    if text.count("[") + text.count("{") > max_depth:
-        inside = escaped = False
-        for character in text:
-            if inside:
-                if escaped:
-                    escaped = False
-                elif character == "\\":
-                    escaped = True
-                elif character == '"':
-                    inside = False
-            elif character == '"':
-                inside = True
-            elif character in "[{":
-                depth += 1
-                if depth > max_depth:
-                    message = f"JSON text is nested deeper than {max_depth}"
-                    raise TooLargeError(message)
-            elif character in "]}":
-                depth -= 1
+    if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
+        message = f"JSON text is nested deeper than {max_depth}"
+        raise TooLargeError(message)
     try:
         return _decoder.decode(text)
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""The core's own tools: ``crib.search`` finds and loads tools, ``crib.read`` pages artifacts."""
+"""The core's own tools: ``crib.search`` finds and loads, ``crib.read`` pages artifacts."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ __all__ = ["PACK", "READ", "SEARCH", "TOOLS", "CorePack"]
 PACK = "crib"
 
 MOST = 25
+_QUERY = "/query"
 
 SEARCH = Tool(
     id="crib.search",
@@ -106,7 +107,7 @@ async def _search(ctx: RunContext, query: str, limit: int = 5) -> Result:
         names = [n.strip() for n in query.removeprefix("select:").split(",") if n.strip()]
         if not 1 <= len(names) <= MOST:
             text = f"name 1 to {MOST} tools, such as select:files_read,files_edit"
-            raise Invalid("/query", text)
+            raise Invalid(_QUERY, text)
         found, missing = await shown.named(names)
     else:
         found, missing = await shown.search(query, limit), []

@@ -139,7 +139,7 @@ class StageError(ToolcribError):
     """Raised when a stage is skipped or given a value that another stage did not make."""
 
 
-class ToolFailure(ToolcribError):
+class ToolFailure(ToolcribError):  # noqa: N818 - what it ends is a call, not a program
     """Raised by a tool to end its call with a status other than ``ok``.
 
     ``text`` is shown to the model: say what is wrong and what to do next.

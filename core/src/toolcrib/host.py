@@ -238,7 +238,8 @@ class RunContext:
         """Return the logger of this invocation; the same one each time."""
         if self._sub_logger is None:
             # A logger of its own, not a child by name: names would pile up for ever.
-            logger = logging.Logger(f"{self.host.logger.name}.{self.invocation_id}")
+            name = f"{self.host.logger.name}.{self.invocation_id}"
+            logger = logging.Logger(name)  # noqa: LOG001 - see above
             logger.parent = self.host.logger
             self._sub_logger = logger
         return self._sub_logger

@@ -12,7 +12,7 @@ import queue
 import threading
 
 from collections.abc import Coroutine, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .errors import StageError
 from .toolbox import Toolbox
@@ -73,7 +73,7 @@ class SyncToolbox:
         self._loop: _Loop | None = None
         self._box: Toolbox | None = None
 
-    def __enter__(self) -> SyncToolbox:
+    def __enter__(self) -> Self:
         if self._loop is not None:
             text = "the toolbox is open already"
             raise StageError(text)
@@ -132,7 +132,7 @@ class SyncSession:
         self._options = options
         self._session: Session | None = None
 
-    def __enter__(self) -> SyncSession:
+    def __enter__(self) -> Self:
         self._session = self._loop.wait(self._opened())
         return self
 

@@ -164,9 +164,9 @@ def async_run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @pytest.fixture
-def fake_ctx(tmp_path: Path) -> Iterator[FakeContext]:
+def fake_ctx(tmp_path: Path) -> FakeContext:
     """A context for calling a handler directly."""
-    yield FakeContext(tmp_path)
+    return FakeContext(tmp_path)
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ class _Session:
         return outcome
 
 
-def _yes(question: Question) -> Decision:
+def _yes(_question: Question) -> Decision:
     return Allow(by="tester")
 
 

@@ -7,7 +7,7 @@ import logging
 import secrets as random
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from . import crib, places, projection
 from .activation.activepack import ActivePack
@@ -108,7 +108,7 @@ class Toolbox:
 
     # -- opening and closing -------------------------------------------------------
 
-    async def __aenter__(self) -> Toolbox:
+    async def __aenter__(self) -> Self:
         if self._opened is not None:
             text = "the toolbox is open already"
             raise StageError(text)

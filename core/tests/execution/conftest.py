@@ -215,7 +215,7 @@ def until():
     """Let the loop turn until something is so that a thread brings about."""
 
     async def wait(condition):
-        while not condition():  # noqa: ASYNC110 - threads set no asyncio events
+        while not condition():
             await asyncio.sleep(0)
 
     return wait

@@ -344,7 +344,7 @@ class Blocking:
 
 
 async def entered(event):
-    while not event.is_set():  # noqa: ASYNC110 - set by a thread
+    while not event.is_set():
         await asyncio.sleep(0)
 
 
@@ -369,7 +369,7 @@ def test_a_thread_that_outlives_its_deadline_is_left(bench, go, blocking, effect
         outcome = await task
         assert bench.threads.stuck == 1
         blocking.release.set()
-        while not bench.late:  # noqa: ASYNC110 - told by a thread
+        while not bench.late:
             await asyncio.sleep(0)
         return outcome
 
@@ -428,7 +428,7 @@ def test_a_sync_call_that_waits_for_a_thread_never_started(bench, go, blocking):
     async def main():
         tools = [bench.tool(id=f"probe.t{n}") for n in range(4)]
         tasks = [asyncio.create_task(bench.run(blocking, tool=t)) for t in tools]
-        while blocking.calls < 4:  # noqa: ASYNC110 - counted by threads
+        while blocking.calls < 4:
             await asyncio.sleep(0)
         token = CancelToken()
         tool = bench.tool(effects=WRITES, cancellation=Cancellation.THREAD)

@@ -29,7 +29,7 @@ def pytest_configure(config):
     hypothesis.settings.load_profile("permission-slow" if slow else "permission")
 
 
-def make_tool(id="files.read", effects=("fs_read",), labels=(), **fields):  # noqa: A002
+def make_tool(id="files.read", effects=("fs_read",), labels=(), **fields):
     fields.setdefault("input_schema", {"type": "object", "properties": {}})
     return Tool(
         id=id,
@@ -41,7 +41,7 @@ def make_tool(id="files.read", effects=("fs_read",), labels=(), **fields):  # no
     )
 
 
-def make_call(tool, arguments=None, id="call_1"):  # noqa: A002
+def make_call(tool, arguments=None, id="call_1"):
     text = canonical.dumps(arguments or {})
     return calls._admitted(
         call=calls.Call(id=id, wire_name="w", tool_id=tool.id),

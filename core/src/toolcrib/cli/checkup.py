@@ -190,7 +190,7 @@ class Checkup:
     def _lock(self, policy: Policy) -> Iterator[Sign]:
         from toolcrib.lock import read, take, verify  # noqa: PLC0415 - only where there is a lock
 
-        file = self._workspace / "toolcrib.lock"
+        file = self._file.absolute().with_name("toolcrib.lock")
         if not file.exists():
             return
         try:

@@ -32,8 +32,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def lock() -> None:
     """Pin the code that was approved: distributions, files, dependencies, tools.
 
-    The lock is toolcrib.lock in the workspace. While it is there, a pack that is not in
-    it, or is not what it says, does not run.
+    The lock is toolcrib.lock beside your policy file. While it is there, a pack that is
+    not in it, or is not what it says, does not run.
     """
 
 
@@ -45,7 +45,7 @@ def _options(command: F) -> F:
         "--lock",
         "file",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="The lock file; toolcrib.lock in the workspace by default.",
+        help="The lock file; toolcrib.lock beside the policy file by default.",
     )
     return live(file(json_option(policy_options(command))))
 
@@ -149,11 +149,12 @@ def accept(
 
 
 def _file(policy: Policy, file: Path | None) -> Path:
-    from toolcrib.lock.model import FILE_NAME  # noqa: PLC0415 - as above
+    from toolcrib.places import LOCK_FILE  # noqa: PLC0415 - as above
+    from toolcrib.places import policy_file as own  # noqa: PLC0415 - as above
 
     if policy.develop:
         complain("--develop composes code that nobody approved; it never goes with a lock")
-    return file if file is not None else policy.workspace.expanduser().resolve() / FILE_NAME
+    return file if file is not None else (policy.file or own()).with_name(LOCK_FILE)
 
 
 def _both(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib.errors import RecordError
 from toolcrib.permission import AuthorityContext, GrantView
-from toolcrib.vocabulary import Label, Mode, Scope
+from toolcrib.vocabulary import Label, Mode
 
 
 if TYPE_CHECKING:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import inspect
 import secrets as random
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -91,7 +90,7 @@ class Session:
 
     # -- opening and closing -------------------------------------------------------
 
-    async def __aenter__(self) -> Session:
+    async def __aenter__(self) -> Self:
         self._open = True
         self.authority.load()
         return self

@@ -103,7 +103,7 @@ def _prove(item: Located, *, develop: bool) -> Finding | Refusal:
 
 def _read(item: Located, data: bytes) -> Finding | Refusal:
     from toolcrib.errors import ManifestError  # noqa: PLC0415
-    from toolcrib.manifest import document as manifest
+    from toolcrib.manifest import document as manifest  # noqa: PLC0415
 
     claim = item.claim
     try:
@@ -142,7 +142,7 @@ def _finding(item: Located, manifest: PackManifest, digest: str | None) -> Findi
 
 def _described(item: Located) -> Finding | Refusal:
     """Ask the code of an editable pack for what its manifest would say."""
-    from toolcrib.activation.loading import describe
+    from toolcrib.activation.loading import describe  # noqa: PLC0415 - only under develop
 
     manifest = describe(item.claim, item.location)
     return manifest if isinstance(manifest, Refusal) else _finding(item, manifest, None)

@@ -19,9 +19,9 @@ from .document import (
 
 __all__ = [
     "API",
-    "CommandGroup",
     "FILE_NAME",
     "MANIFEST_SCHEMA",
+    "CommandGroup",
     "PackManifest",
     "check",
     "dump",

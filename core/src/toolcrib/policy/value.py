@@ -18,7 +18,7 @@ import attrs
 
 from toolcrib.vocabulary import Durability, Label, Mode
 
-from . import values as values
+from . import values
 from .values import Hide, Limits, Notice, RetryPolicy, SecretBinding
 
 
