@@ -9,6 +9,7 @@ from toolcrib.call import AdmittedCall, Call
 from toolcrib.codes import refuse
 from toolcrib.errors import Invalid, NotFound
 from toolcrib.outcome import Refusal
+from toolcrib.projection import dialect, project
 from toolcrib.tool import Description, Tool
 from toolcrib.validator import Validators
 
@@ -154,10 +155,37 @@ def test_paths_are_told_in_wire_form():
         def __call__(self, sent):
             return sent
 
-        def wire_pointer(self, pointer):
-            return "/wire" + pointer
+        def wire_pointer(self, pointer, sent):
+            return f"/wire{pointer}/{sent['depth']}"
 
-    assert "/wire/depth: expected" in _admit('{"depth": 0}', inverse=Inverse()).text
+    assert "/wire/depth/0: expected" in _admit('{"depth": 0}', inverse=Inverse()).text
+
+
+def test_a_refusal_speaks_the_names_that_the_model_was_shown():
+    """Where a projection renamed, wrapped and listed, so does the refusal."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "due date": {"type": "string"},
+            "labels": {"type": "object", "additionalProperties": {"type": "integer"}},
+        },
+        "required": ["labels"],
+        "additionalProperties": False,
+    }
+    tool = _tool(schema)
+    (entry,) = project((tool,), dialect("anthropic"), strict=True).entries
+
+    shown = sorted(entry.declaration["input_schema"]["properties"])
+    assert shown[0].startswith("due_date_")
+
+    sent = {"labels": [{"key": "a", "value": "x"}], shown[0]: 3}
+    text = _admit(sent, tool, inverse=entry.inverse).text
+    assert "/labels/0/value: expected an integer" in text
+    assert f"/{shown[0]}: expected" in text
+
+    text = _admit({"labels": [], shown[0] + "x": "now"}, tool, inverse=entry.inverse).text
+    assert f"/{shown[0]}x: unknown property" in text
+    assert f'Allowed: {", ".join(shown)}. Did you mean "{shown[0]}"?' in text
 
 
 def test_a_default_that_breaks_the_whole_is_not_filled_in():

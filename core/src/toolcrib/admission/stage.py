@@ -35,7 +35,7 @@ from toolcrib.tool import Tool
 from toolcrib.validator import Validator, Validators
 
 from .arguments import UnusableError, read
-from .saying import facts, invalid, say, unknown, unusable
+from .saying import Wire, facts, invalid, say, unknown, unusable
 
 
 __all__ = ["admit", "check_output"]
@@ -64,7 +64,8 @@ def admit(
         tool: The tool that it names, or None if there is none.
         validators: Where validators are kept.
         known: Wire names to suggest where there is no such tool.
-        inverse: Undoes what the projection did to the arguments.
+        inverse: Undoes what the projection did to the arguments. If it has a method
+            ``wire_pointer(pointer, sent)``, refusals speak of what was sent.
         check: The tool's own check, called with the arguments by name.
         max_bytes: Largest arguments, in bytes of JSON text.
         max_depth: Deepest nesting of the arguments.
@@ -82,6 +83,7 @@ def admit(
         return refuse("schema.unsupported", tool.id, text)
     try:
         value, mended = read(call.arguments, max_bytes, max_depth, repairs)
+        wire = _wire(inverse, value) if inverse is not None else None
         if inverse is not None:
             value = _undo(inverse, value)
         problems = validator.check(value)
@@ -89,11 +91,11 @@ def admit(
             problems, more = _repair(validator, value, problems, repairs, max_depth)
             mended = [*mended, *more]
         if problems:
-            return invalid(call, tool, problems, inverse)
+            return invalid(call, tool, problems, wire)
         text, mended = _freeze(validator, value, mended, repairs, max_bytes)
     except UnusableError as error:
         return unusable(call, tool, error)
-    return (check and _check(call, tool, check, text)) or _call._admitted(  # noqa: SLF001
+    return (check and _check(call, tool, check, text, wire)) or _call._admitted(  # noqa: SLF001
         call=call,
         tool=tool,
         text=text,
@@ -111,6 +113,12 @@ def check_output(tool: Tool, value: Any, validators: Validators) -> tuple[Proble
     except SchemaError as error:
         text = f"the output schema cannot be enforced: {error}"
         return (Problem("", error.keyword, text),)
+
+
+def _wire(inverse: Any, sent: dict[str, Any]) -> Wire | None:
+    """Return what says a pointer as the model knows it."""
+    found = getattr(inverse, "wire_pointer", None)
+    return None if found is None else lambda pointer: str(found(pointer, sent))
 
 
 def _undo(
@@ -175,13 +183,15 @@ def _freeze(
     return text, mended
 
 
-def _check(call: Call, tool: Tool, check: Callable[..., Any], text: str) -> Refusal | None:
+def _check(
+    call: Call, tool: Tool, check: Callable[..., Any], text: str, wire: Wire | None
+) -> Refusal | None:
     """Run the tool's own check on a copy of the arguments."""
     try:
         check(**json.loads(text))
     except Invalid as error:
         problem = Problem(error.path, "check", error.text[:1000])
-        said = say(call, [problem], None)
+        said = say(call, [problem], wire)
         return attrs.evolve(
             refuse("tool.invalid", tool.id, said, problems=facts([problem])),
             code=error.code or "tool.invalid",

@@ -76,7 +76,7 @@ class Inverse:
             _refuse(f"expected an object, got {_kind(value)}")
         return value
 
-    def locate(self, pointer: str, sent: Mapping[str, Any]) -> str:
+    def wire_pointer(self, pointer: str, sent: Mapping[str, Any] | None = None) -> str:
         """Return where a model finds what a pointer into the declared arguments means.
 
         A model knows the arguments as it sent them: an error at ``/labels/a`` of a map
@@ -84,7 +84,8 @@ class Inverse:
 
         Args:
             pointer: JSON pointer into the declared arguments.
-            sent: The arguments as they were sent.
+            sent: The arguments as they were sent; without them a pointer into a map
+                ends at the map, for its place in the list is not known.
         """
         step: Step = self.step
         value: Any = sent
