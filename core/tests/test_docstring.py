@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from toolcrib.pack import docstring
-from toolcrib.pack.docstring import Docstring, of_class, parse
+from toolcrib.typed import docstring
+from toolcrib.typed.docstring import Docstring, of_class, parse
 
 
 GOOGLE = """Weather forecast

@@ -15,6 +15,7 @@ import pytest
 
 from hypothesis import given
 from hypothesis import strategies as st
+from toolcrib import authoring
 from toolcrib.errors import DeclarationError, ManifestError
 from toolcrib.hookspecs import hookimpl
 from toolcrib.implementation import Implementation
@@ -66,7 +67,7 @@ def make_pack():
 
 @pytest.fixture
 def data():
-    return manifest.write(make_pack())
+    return authoring.write(make_pack())
 
 
 def changed(data, change):
@@ -94,7 +95,7 @@ def test_round_trip(data):
 
 def test_bytes_are_deterministic(data):
     """Two makings of one pack give one manifest, readable and in UTF-8."""
-    assert manifest.write(make_pack()) == data
+    assert authoring.write(make_pack()) == data
     assert data.endswith(b"}\n")
     assert "The town's näme.".encode() in data
 
@@ -113,7 +114,7 @@ def test_order_of_parameters_is_kept(data):
 
 def test_deciding_words_are_written_out():
     """What a tool may do stands in the manifest even where it is the default."""
-    [_, tool] = json.loads(manifest.write(make_pack()))["tools"]
+    [_, tool] = json.loads(authoring.write(make_pack()))["tools"]
     assert tool["effects"] == sorted(Effect)
     assert tool["labels"] == sorted(Label)
     assert tool["idempotent"] == "no"
@@ -337,11 +338,11 @@ def test_code_and_manifest_have_one_interface(data):
 
 def test_check(data):
     """A current manifest has no difference; another shows it line by line."""
-    assert manifest.check(data, make_pack()) == []
-    lines = manifest.check(data.replace(b'"sky"', b'"sea"'), make_pack())
+    assert authoring.check(data, make_pack()) == []
+    lines = authoring.check(data.replace(b'"sky"', b'"sea"'), make_pack())
     assert any(line.startswith("-") and "sea" in line for line in lines)
     assert any(line.startswith("+") and "sky" in line for line in lines)
-    assert manifest.check(data.replace(b"\n", b"\r\n"), make_pack())
+    assert authoring.check(data.replace(b"\n", b"\r\n"), make_pack())
 
 
 def tool(id="plain.do"):
@@ -371,7 +372,7 @@ def test_plain_module():
 
     module = plugin(toolcrib_tools=toolcrib_tools, toolcrib_sources=lambda host: [])
     module.toolcrib_guard = "no hook"
-    read = manifest.read(manifest.write(module, title="Plain pack"), subject="x")
+    read = manifest.read(authoring.write(module, title="Plain pack"), subject="x")
     assert (read.pack, read.title) == ("plain", "Plain pack")
     assert read.hooks == {"toolcrib_tools", "toolcrib_sources"}
     assert read.sources
@@ -389,7 +390,7 @@ def test_plain_object_with_async_tools():
         async def toolcrib_tools(self):
             return (Implementation(tool=tool(), handler=lambda ctx: None),)
 
-    read = manifest.read(manifest.write(Plugin()), subject="x")
+    read = manifest.read(authoring.write(Plugin()), subject="x")
     assert (read.pack, read.version, len(read.tools)) == ("plain", "7", 1)
 
 
@@ -417,13 +418,13 @@ def given_tools(*tools):
 def test_plugins_out_of_form(module, words):
     """What could not be activated gets no manifest."""
     with pytest.raises(DeclarationError, match=words):
-        manifest.write(module)
+        authoring.write(module)
 
 
 def test_a_pack_of_hooks_alone():
     """A pack without tools may have a manifest: a guard is a contribution."""
     module = plugin(toolcrib_guard=lambda call: None)
-    read = manifest.read(manifest.write(module, pack="watch"), subject="x")
+    read = manifest.read(authoring.write(module, pack="watch"), subject="x")
     assert (read.pack, read.tools, read.hooks) == ("watch", (), {"toolcrib_guard"})
 
 
@@ -441,7 +442,7 @@ def test_authors_are_told_everything():
         """Far away."""
 
     with pytest.raises(DeclarationError) as raised:
-        manifest.write(pack)
+        authoring.write(pack)
     text = str(raised.value)
     assert "bad.silent: summary: write a docstring" in text
     assert "bad.odd: input_schema" in text

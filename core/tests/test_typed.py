@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolcrib.errors import Invalid
 from toolcrib.outcome import Result
-from toolcrib.pack.introspection import Field
+from toolcrib.typed.introspection import Field
 from toolcrib.typed.structure import structurer, unstructurer
 from toolcrib.typed.unstructuring import unstructure
 

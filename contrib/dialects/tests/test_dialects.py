@@ -10,9 +10,8 @@ from importlib import resources
 import pluggy
 import pytest
 
-from toolcrib import Context, Pack, Policy, Toolbox, hookspecs
+from toolcrib import Context, Pack, Policy, Toolbox, authoring, hookspecs
 from toolcrib.call import Call
-from toolcrib.manifest import document as manifest
 from toolcrib.outcome import Audio, Image, Outcome, Result, Text
 from toolcrib.projection import Dialect, dialect, project, spoken_by
 from toolcrib.tool import Description, Tool
@@ -74,7 +73,7 @@ def test_the_pack_leaves_single_tools_and_other_dialects_alone():
 def test_the_manifest_is_what_the_pack_says():
     """It is written, not maintained by hand."""
     data = resources.files("toolcrib_dialects").joinpath("toolcrib.json").read_bytes()
-    assert manifest.check(data, pack) == []
+    assert authoring.check(data, pack) == []
 
 
 def test_a_toolbox_shows_and_answers_through_the_pack():

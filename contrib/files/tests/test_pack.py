@@ -14,6 +14,7 @@ from toolcrib import (
     Kind,
     Result,
     Signature,
+    authoring,
 )
 
 import toolcrib_files
@@ -270,9 +271,8 @@ def test_search_child_imports_nothing_but_the_standard_library():
 
 
 def test_manifest_is_the_one_that_the_code_declares():
-    manifest = pytest.importorskip("toolcrib.manifest")
-    stored = (ENGINE / manifest.FILE_NAME).read_bytes()
-    assert stored == manifest.write(pack), "write it anew with: toolcrib manifest"
+    stored = (ENGINE / "toolcrib.json").read_bytes()
+    assert stored == authoring.write(pack), "write it anew with: toolcrib manifest"
 
 
 def test_every_code_is_explained_in_the_readme():

@@ -11,11 +11,10 @@ import contextlib
 import queue
 import threading
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .errors import StageError
-from .toolbox import Toolbox
 
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from .conversation.view import Calls, View
     from .events import Event
     from .outcome import Outcome
-    from .policy.value import Policy
     from .question import Decision, Question
+    from .toolbox import Toolbox
 
 
 __all__ = ["SyncBatch", "SyncSession", "SyncToolbox"]
@@ -65,11 +64,10 @@ class _Loop:
 
 
 class SyncToolbox:
-    """A :class:`toolcrib.Toolbox` with blocking methods."""
+    """A :class:`toolcrib.Toolbox` with blocking methods; ``Toolbox.sync`` makes one."""
 
-    def __init__(self, policy: Policy | None = None, **parts: Any) -> None:
-        self._policy = policy
-        self._parts = parts
+    def __init__(self, make: Callable[[], Toolbox]) -> None:
+        self._make = make
         self._loop: _Loop | None = None
         self._box: Toolbox | None = None
 
@@ -87,7 +85,7 @@ class SyncToolbox:
         return self
 
     async def _opened(self) -> Toolbox:
-        return await Toolbox(self._policy, **self._parts).__aenter__()
+        return await self._make().__aenter__()
 
     def __exit__(self, *exc: object) -> None:
         loop, box = self._loop, self._box

@@ -33,7 +33,8 @@ from .lifetimes import Lifetimes
 from .outcome import ArtifactLink, Outcome
 from .policy.value import Policy
 from .question import Allow
-from .sync import SyncSession, SyncToolbox
+from .sync import SyncSession
+from .toolbox import Toolbox
 from .vocabulary import Mode
 
 
@@ -210,7 +211,7 @@ def _yes(_question: Question) -> Decision:
 @pytest.fixture
 def session(toolcrib_policy: Policy) -> Iterator[_Session]:
     """A session that runs all stages for the pack that ``toolcrib_pack`` gives."""
-    with SyncToolbox(toolcrib_policy) as box, box.session("test") as inner:
+    with Toolbox.sync(toolcrib_policy) as box, box.session("test") as inner:
         yield _Session(inner)
 
 
@@ -225,18 +226,17 @@ def check_pack(pack: Any, *, manifest: Path | None = None) -> list[str]:
         pack: The ``Pack``, or an object with hooks.
         manifest: The package's ``toolcrib.json``.
     """
-    from .manifest import document as manifests  # noqa: PLC0415 - only this check reads it
+    from . import authoring  # noqa: PLC0415 - only this check reads it
 
     found: list[str] = []
     if manifest is not None:
-        found += [f"manifest: {line}" for line in manifests.check(manifest.read_bytes(), pack)]
+        found += [f"manifest: {line}" for line in authoring.check(manifest.read_bytes(), pack)]
     return found + async_run(_checked(pack))
 
 
 async def _checked(pack: Any) -> list[str]:
     from .activation.activepack import ActivePack  # noqa: PLC0415 - as above
     from .schema import normalize  # noqa: PLC0415 - as above
-    from .toolbox import Toolbox  # noqa: PLC0415 - as above
 
     found: list[str] = []
     async with Toolbox(Policy(local=[pack])) as box:

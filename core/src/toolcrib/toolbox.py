@@ -104,7 +104,7 @@ class Toolbox:
         """Return the same toolbox with blocking methods, for code without a loop."""
         from .sync import SyncToolbox  # noqa: PLC0415 - only blocking callers pay for it
 
-        return SyncToolbox(policy, **parts)
+        return SyncToolbox(lambda: cls(policy, **parts))
 
     # -- opening and closing -------------------------------------------------------
 

@@ -18,8 +18,8 @@ import attrs
 import pytest
 
 from click.testing import CliRunner, Result
+from toolcrib.authoring import write
 from toolcrib.cli.main import cli
-from toolcrib.manifest import write
 
 
 DESK = '''

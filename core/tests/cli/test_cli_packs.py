@@ -66,7 +66,8 @@ def test_no_listing_or_repair_imports_a_pack(home, deadly):
 
 def test_a_packs_group_is_listed_from_its_manifest(home, deadly):
     """Its help is there; its code is not needed for that."""
-    assert "grave     Ends it." in home.finish("--help")[1].decode()
+    text = home.finish("--help")[1].decode()
+    assert "Commands of enabled packs:\n  grave  Ends it." in text
     assert not deadly.exists()
 
 
@@ -235,9 +236,7 @@ def test_enabling_and_disabling_again_is_nothing(home, site):
     assert home.policy.read_text() == text
 
 
-@pytest.mark.parametrize(
-    "text", ["packs = [", 'packs = "a"', "[packs]\na = 1\n", "packs = [1]"]
-)
+@pytest.mark.parametrize("text", ["packs = [", 'packs = "a"', "[packs]\na = 1\n", "packs=[1]"])
 def test_a_file_that_cannot_be_changed_safely_is_left_alone(home, site, text):
     """The answer says where it is."""
     site.install("toolcrib-desk")

@@ -25,7 +25,7 @@ from toolcrib.implementation import Implementation
 from toolcrib.outcome import Refusal
 from toolcrib.signature import Signature
 
-from .loading import say
+from ..loading import say
 from .offloop import Late, Threads, contained
 
 

@@ -13,7 +13,7 @@ from toolcrib import hookspecs
 from toolcrib.hookspecs import PROJECT
 from toolcrib.names import closest
 
-from .loading import say
+from ..loading import say
 
 
 __all__ = ["problems_of", "registered"]

@@ -19,9 +19,9 @@ from toolcrib.implementation import Implementation
 from toolcrib.manifest.document import interface_digest
 from toolcrib.outcome import Refusal
 
+from ..loading import forget, load, say
 from .activepack import ActivePack
 from .hookrules import registered
-from .loading import forget, load, say
 from .offloop import Late, Threads, contained
 
 

@@ -120,7 +120,7 @@ def _contested(
     else:
         lines = " or ".join(f'{pack_id} = "{name}"' for name in names if " " not in name)
         text = (
-            f"{' and '.join(names)} claim the pack id {pack_id!r}, so neither is offered. "
+            f"{' and '.join(_titles(holders))} claim the pack id {pack_id!r}, so neither is offered. "
             f"Choose one in {_file(policy)}: under [owners] write {lines or 'nothing'}, or "
             "enable only one"
         )

@@ -79,9 +79,7 @@ _folder = click.argument(
 @json_option
 def write(*, folder: Path, as_json: bool) -> None:
     """Write toolcrib.json for each pack of the project in FOLDER."""
-    from toolcrib.manifest.document import (  # noqa: PLC0415 - --help must not pay for it
-        write as written,
-    )
+    from toolcrib.authoring import write as written  # noqa: PLC0415 - --help must not pay
 
     done = []
     for pack_id, (reference, file) in _project(folder).items():
@@ -104,7 +102,7 @@ def write(*, folder: Path, as_json: bool) -> None:
 @json_option
 def check(*, folder: Path, as_json: bool) -> None:
     """Check that each toolcrib.json says what its code says; exit code 1 if not."""
-    from toolcrib.manifest.document import check as differences  # noqa: PLC0415 - as above
+    from toolcrib.authoring import check as differences  # noqa: PLC0415 - as above
 
     done: list[dict[str, Any]] = []
     for pack_id, (reference, file) in _project(folder).items():

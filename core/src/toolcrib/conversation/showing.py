@@ -209,6 +209,12 @@ class Shown:
         if isinstance(found, Refusal) and found.code != "tool.unknown":
             text = f"{name!r} is not available: {found.text} Nothing ran."
             return refuse(found.code, name, text) if found.code == "pack.disabled" else found
+        if not isinstance(found, Refusal) and self._session.may_use(found.tool):
+            tool = found.tool
+            if not self._may(tool):
+                effects = ", ".join(sorted(tool.effects))
+                text = f"Mode plan permits no call of {tool.id} ({effects}). Nothing ran."
+                return refuse("mode.denied", tool.id, text)
         disabled = self._disabled(name)
         text = f"There is no tool {name!r}. Nothing ran.{disabled or hint}"
         return refuse("tool.unknown", name, text, closest=like)

@@ -79,7 +79,7 @@ def local_finding(pack: Any, *, core: bool = False) -> Finding:
     Raises:
         DeclarationError: its tools are declared wrongly.
     """
-    from toolcrib.pack.authoring import describe  # noqa: PLC0415 - only for packs given as objects
+    from toolcrib.authoring import describe  # noqa: PLC0415 - only for packs given as objects
 
     manifest = describe(pack)
     how = Provenance(None, manifest.version, None, None, "core" if core else "local")
@@ -142,7 +142,7 @@ def _finding(item: Located, manifest: PackManifest, digest: str | None) -> Findi
 
 def _described(item: Located) -> Finding | Refusal:
     """Ask the code of an editable pack for what its manifest would say."""
-    from toolcrib.activation.loading import describe  # noqa: PLC0415 - only under develop
+    from toolcrib.loading import describe  # noqa: PLC0415 - only under develop
 
     manifest = describe(item.claim, item.location)
     return manifest if isinstance(manifest, Refusal) else _finding(item, manifest, None)

@@ -8,12 +8,10 @@ from .document import (
     MANIFEST_SCHEMA,
     CommandGroup,
     PackManifest,
-    check,
     dump,
     interface_digest,
     is_reference,
     read,
-    write,
 )
 
 
@@ -23,10 +21,8 @@ __all__ = [
     "MANIFEST_SCHEMA",
     "CommandGroup",
     "PackManifest",
-    "check",
     "dump",
     "interface_digest",
     "is_reference",
     "read",
-    "write",
 ]

@@ -21,7 +21,6 @@ A wrong entry withholds its tool alone. A later, incompatible format has another
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 import re
@@ -58,12 +57,10 @@ __all__ = [
     "MANIFEST_SCHEMA",
     "CommandGroup",
     "PackManifest",
-    "check",
     "dump",
     "interface_digest",
     "is_reference",
     "read",
-    "write",
 ]
 
 FILE_NAME = "toolcrib.json"
@@ -304,38 +301,3 @@ def dump(manifest: PackManifest) -> bytes:
     except UnicodeEncodeError as error:
         message = f"pack {manifest.pack}: a text holds half of a character: {error}"
         raise ManifestError(message) from error
-
-
-def write(
-    plugin: Any,
-    *,
-    pack: str | None = None,
-    title: str | None = None,
-    version: str | None = None,
-) -> bytes:
-    """Return the manifest of a pack.
-
-    Args:
-        plugin: A ``Pack``, or a module or object with ``@hookimpl`` functions, whose
-            ``toolcrib_tools`` is called.
-        pack: The id, where the plugin is no ``Pack`` and has no tools to tell it.
-        title: Name for people, where the plugin is no ``Pack``.
-        version: Free text, where the plugin is no ``Pack``.
-
-    Raises:
-        DeclarationError: every problem of the pack's declarations.
-    """
-    from toolcrib.pack.authoring import describe  # noqa: PLC0415 - authors only: schemas, validators
-
-    return dump(describe(plugin, pack=pack, title=title, version=version))
-
-
-def check(data: bytes, plugin: Any, **names: str | None) -> list[str]:
-    """Compare a manifest with what :func:`write` gives now; lines of a diff, none if equal."""
-    current = write(plugin, **names)
-    if current == data:
-        return []
-    old = data.decode("utf-8", "replace").splitlines()
-    new = current.decode().splitlines()
-    lines = list(difflib.unified_diff(old, new, FILE_NAME, "written now", lineterm=""))
-    return lines or [f"{FILE_NAME}: line ends or the end of the file differ"]

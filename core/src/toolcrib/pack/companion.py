@@ -10,7 +10,7 @@ from typing import Any, get_origin
 
 from toolcrib.errors import DeclarationError
 
-from .introspection import Shape, shape
+from ..typed.introspection import Shape, shape
 
 
 __all__ = ["adapt", "check_arguments", "check_form", "check_values", "where"]

@@ -28,9 +28,9 @@ from toolcrib.manifest.document import CommandGroup, is_reference
 from toolcrib.names import is_pack_id
 from toolcrib.tool import Requirements, Tool
 
+from ..typed.introspection import enclosing_names, shape
 from .companion import check_form, where
 from .declaration import PackOptions, ToolOptions, check_name, read_options
-from .introspection import enclosing_names, shape
 from .resourcedef import ResourceDef, ResourceScope
 from .toolfunction import ToolFunction, merged
 

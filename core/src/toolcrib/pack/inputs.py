@@ -14,8 +14,8 @@ from toolcrib.typed import schema as typeschema
 from toolcrib.typed import structure as typed
 from toolcrib.typed.fields import fields_of, is_structured
 
+from ..typed.introspection import Field, Shape, parameters, resolve
 from .companion import where
-from .introspection import Field, Shape, parameters, resolve
 
 
 __all__ = ["Inputs"]

@@ -22,12 +22,12 @@ from toolcrib.signature import Signature
 from toolcrib.tool import Description, Requirements, Tool
 from toolcrib.vocabulary import Cancellation
 
+from ..typed.introspection import Shape
 from .companion import adapt, check_arguments, check_values
-from .introspection import Shape
 
 
 if TYPE_CHECKING:
-    from .docstring import Docstring
+    from ..typed.docstring import Docstring
     from .inputs import Inputs
 
 
@@ -206,7 +206,7 @@ class ToolFunction(Generic[P, R]):
             DeclarationError: every problem of parameters and return annotation.
         """
         if self._tool is None:
-            from . import docstring  # noqa: PLC0415 - the same
+            from ..typed import docstring  # noqa: PLC0415 - the same
 
             said = docstring.parse(self.handler.__doc__)
             input_schema, output = _together(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import attrs
 
-from toolcrib.pack.introspection import MAPPINGS, SEQUENCES, SETS, UNIONS, peel
+from toolcrib.typed.introspection import MAPPINGS, SEQUENCES, SETS, UNIONS, peel
 
 from .fields import fields_of, is_structured
 from .textforms import TextForm, text_form

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 import attrs
 
-from toolcrib.pack.introspection import MISSING, Field, resolve, substitute
+from toolcrib.typed.introspection import MISSING, Field, resolve, substitute
 
 
 __all__ = ["fields_of", "is_structured"]

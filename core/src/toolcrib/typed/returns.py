@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 
 from toolcrib.errors import DeclarationError
 from toolcrib.outcome import Block, Result
-from toolcrib.pack.introspection import SEQUENCES, UNIONS, peel, resolve, shape
+from toolcrib.typed.introspection import SEQUENCES, UNIONS, peel, resolve, shape
 
 from . import constraints
 

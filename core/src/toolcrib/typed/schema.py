@@ -31,8 +31,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from toolcrib.errors import DeclarationError
-from toolcrib.pack import docstring
-from toolcrib.pack.introspection import (
+from toolcrib.typed import docstring
+from toolcrib.typed.introspection import (
     MAPPINGS,
     MISSING,
     SEQUENCES,

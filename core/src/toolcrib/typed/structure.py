@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args, get_origin
 
 from toolcrib.errors import Invalid
-from toolcrib.pack.introspection import MAPPINGS, UNIONS, Field, parameters, peel
+from toolcrib.typed.introspection import MAPPINGS, UNIONS, Field, parameters, peel
 
 from . import codec
 from .returns import returned

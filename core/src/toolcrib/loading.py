@@ -81,7 +81,7 @@ def say(error: BaseException) -> str:
 
 def describe(claim: Claim, location: Location) -> PackManifest | Refusal:
     """Import an editable pack and ask it for what its manifest would say."""
-    from toolcrib.pack import authoring  # noqa: PLC0415 - under develop only
+    from toolcrib import authoring  # noqa: PLC0415 - under develop only
 
     plugin = load(
         claim.entry_point,

@@ -6,6 +6,7 @@ with ``@hookimpl`` functions the hooks are looked up and ``toolcrib_tools`` is c
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import logging
 
@@ -15,15 +16,15 @@ from typing import Any
 from toolcrib import hookspecs
 from toolcrib.errors import DeclarationError, SchemaError
 from toolcrib.implementation import Implementation
-from toolcrib.manifest.document import PackManifest
+from toolcrib.manifest.document import FILE_NAME, PackManifest, dump
 from toolcrib.manifest.schema import HOOKS
 from toolcrib.names import is_pack_id, is_tool_name
 from toolcrib.tool import Requirements, Tool
 
-from .introspection import shape
+from .typed.introspection import shape
 
 
-__all__ = ["AuthorHost", "describe", "hooks_of"]
+__all__ = ["AuthorHost", "check", "describe", "hooks_of", "write"]
 
 _MARK = f"{hookspecs.PROJECT}_impl"
 
@@ -196,3 +197,36 @@ def _schemas(tool: Tool) -> Iterator[str]:
                 f"{tool.id}: examples[{index}]: {problem.pointer or '/'}: "
                 f"{problem.expected} is expected ({problem.keyword})"
             )
+
+
+def write(
+    plugin: Any,
+    *,
+    pack: str | None = None,
+    title: str | None = None,
+    version: str | None = None,
+) -> bytes:
+    """Return the manifest of a pack.
+
+    Args:
+        plugin: A ``Pack``, or a module or object with ``@hookimpl`` functions, whose
+            ``toolcrib_tools`` is called.
+        pack: The id, where the plugin is no ``Pack`` and has no tools to tell it.
+        title: Name for people, where the plugin is no ``Pack``.
+        version: Free text, where the plugin is no ``Pack``.
+
+    Raises:
+        DeclarationError: every problem of the pack's declarations.
+    """
+    return dump(describe(plugin, pack=pack, title=title, version=version))
+
+
+def check(data: bytes, plugin: Any, **names: str | None) -> list[str]:
+    """Compare a manifest with what :func:`write` gives now; lines of a diff, none if equal."""
+    current = write(plugin, **names)
+    if current == data:
+        return []
+    old = data.decode("utf-8", "replace").splitlines()
+    new = current.decode().splitlines()
+    lines = list(difflib.unified_diff(old, new, FILE_NAME, "written now", lineterm=""))
+    return lines or [f"{FILE_NAME}: line ends or the end of the file differ"]

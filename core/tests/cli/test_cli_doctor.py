@@ -1,0 +1,210 @@
+"""``doctor``: finds what is wrong, says what mends it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+import pytest
+
+
+@pytest.fixture
+def signs(home):
+    """Runs the doctor and returns what is not well, as (area, state, code)."""
+
+    def look(*options, code=0):
+        found = home.json("doctor", *options, code=code)
+        assert found["ok"] == (code == 0)
+        return [s for s in found["signs"] if s["state"] in {"warn", "fail"}]
+
+    return look
+
+
+def test_a_healthy_installation_is_said_to_be(home, desk):
+    """Everything that was looked at is listed."""
+    home.run("call", "desk.ping")
+    result = home.run("doctor")
+    assert result.exit_code == 0, result.output
+    for area in ("python", "policy", "state", "ledger", "packs", "terminal"):
+        assert f" {area}: " in result.stdout
+    assert "Nothing is wrong." in result.stdout
+
+
+def test_a_fresh_machine_is_told_what_to_do_first(home, signs):
+    """No policy file is no failure."""
+    (sign,) = signs()
+    assert sign["mend"] == ["toolcrib packs enable DISTRIBUTION"]
+
+
+def test_every_problem_of_a_policy_is_told(home, signs):
+    """With file and line."""
+    home.allow('mode = "wild"\nlimit = 3\n')
+    found = signs(code=1)
+    assert [f"{home.policy}:{n}:" in s["text"] for n, s in enumerate(found, 1)] == [True, True]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_policy_that_others_can_write_is_wrong(home, desk, signs):
+    """The command that mends it is given, and does."""
+    home.policy.chmod(0o666)
+    found = signs(code=1)
+    assert f"chmod go-w {home.policy}" in [line for s in found for line in s["mend"]]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_ledger_that_others_can_read_is_wrong(home, desk, signs):
+    """So is a state folder that others can change."""
+    home.run("call", "desk.ping")
+    ledger = home.state / "ledger.sqlite"
+    ledger.chmod(0o644)
+    (sign,) = signs(code=1)
+    assert sign["mend"] == [f"chmod 600 {ledger}"]
+    ledger.chmod(0o600)
+    home.state.chmod(0o777)
+    assert f"chmod 700 {home.state}" in [line for s in signs(code=1) for line in s["mend"]]
+
+
+def test_a_changed_ledger_is_found(home, desk, signs):
+    """A receipt that was altered breaks the chain."""
+    home.run("call", "desk.ping")
+    with sqlite3.connect(home.state / "ledger.sqlite") as connection:
+        connection.execute("UPDATE entries SET body = replace(body, 'desk', 'disk')")
+    connection.close()
+    assert {s["area"] for s in signs(code=1)} == {"ledger"}
+    assert home.run("ledger", "verify").exit_code == 1
+
+
+def test_a_call_that_nobody_finished_is_told(home, desk, signs):
+    """Its process was killed: the effect may have happened."""
+    with home.spawn("call", "desk.hang") as process:
+        while not (home.state / "ledger.sqlite").exists() or not _begun(home):
+            assert process.poll() is None
+        process.kill()
+        process.wait()
+    (sign,) = signs()
+    assert sign["code"] == "call.uncertain"
+    (command,) = sign["mend"]
+    assert home.run(*command.split()[1:]).exit_code == 0
+    home.run("call", "desk.ping")
+    assert signs() == []
+
+
+def _begun(home):
+    try:
+        with sqlite3.connect(home.state / "ledger.sqlite") as connection:
+            (count,) = connection.execute("SELECT count(*) FROM calls").fetchone()
+        connection.close()
+    except sqlite3.Error:
+        return False
+    return count > 0
+
+
+def test_each_refusal_comes_with_what_mends_it(home, site, desk, signs):
+    """Missing, contested, altered, unmet: the line is there."""
+    site.install("toolcrib-one", "", pack="same", manifest=site.manifest("same"))
+    site.install("toolcrib-two", "", pack="same", manifest=site.manifest("same"))
+    altered = site.install("toolcrib-three", "", manifest=site.manifest("three"))
+    (altered / "toolcrib.json").write_bytes(site.manifest("three") + b" ")
+    names = ["toolcrib-one", "toolcrib-two", "toolcrib-three", "toolcrib-gone"]
+    home.allow(f"packs = {names}\nguards = ['nobody']\n")
+    mended = {s["code"]: s["mend"] for s in signs(code=1) if s["code"]}
+    assert mended["pack.missing"][0] == "pip install toolcrib-gone"
+    assert mended["manifest.altered"] == ["pip install --force-reinstall toolcrib-three"]
+    assert mended["pack.contested"] == [
+        f'in {home.policy}, under [owners]: same = "toolcrib-one" or same = "toolcrib-two"'
+    ]
+    assert mended["policy.dangling"] == [f"in {home.policy}: take nobody out of guards"]
+
+
+def test_unmet_requirements_are_told(home, site, signs):
+    """By the name of what is missing."""
+    code = (
+        "from toolcrib import Pack, Requirements\n"
+        "pack = Pack('picky')\n"
+        "@pack.tool(effects=[], requires=Requirements(executables=['no-such-program']))\n"
+        "def ping(ctx) -> str:\n"
+        "    'Answer.'\n"
+        "    return ''\n"
+    )
+    site.install("toolcrib-picky", code)
+    home.allow("packs = ['toolcrib-picky']")
+    (sign,) = signs(code=1)
+    assert sign["code"] == "tool.unmet"
+    assert "no-such-program" in sign["mend"][0]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise ImportError('no such thing')", "no such thing"),
+        ("raise SystemExit(3)", "SystemExit"),
+        ("class Odd(BaseException): pass\nraise Odd('odd')", "odd"),
+        ("pack = 3", "no hook"),
+    ],
+)
+def test_activation_finds_packs_that_do_not_load(home, site, desk, signs, code, reason):
+    """Only when asked to; each alone, with how to be rid of it."""
+    site.install("toolcrib-bad", code, manifest=site.manifest("bad"))
+    home.allow("packs = ['toolcrib-bad', 'toolcrib-desk']")
+    assert signs() == []
+    assert not (desk / "imported").exists()
+    (sign,) = [s for s in signs("--activate", code=1) if s["state"] == "fail"]
+    assert reason in sign["text"]
+    assert "toolcrib packs disable toolcrib-bad" in sign["mend"]
+    assert (desk / "imported").exists()
+
+
+SOURCE = """
+from toolcrib import Pack
+
+pack = Pack("live")
+
+
+class Source:
+    name = "remote"
+
+    async def open(self, changed):
+        pass
+
+    async def tools(self):
+        raise OSError("the line is dead")
+
+    async def close(self):
+        pass
+
+
+@pack.source
+def sources(host):
+    return [Source()]
+
+
+@pack.tool(effects=[])
+def ping(ctx) -> str:
+    "Answer."
+    return ""
+
+
+@ping.active
+def _(app) -> bool:
+    raise ValueError("who knows")
+"""
+
+
+def test_activation_finds_dead_sources_and_failing_functions(home, site, signs):
+    """A source that cannot be read, a lifecycle function that raises."""
+    site.install("toolcrib-live", SOURCE)
+    home.allow("packs = ['toolcrib-live']")
+    assert signs() == []
+    found = signs("--activate", code=1)
+    texts = " ".join(s["text"] for s in found)
+    assert "the line is dead" in texts
+    assert "who knows" in texts
+
+
+def test_a_lock_that_does_not_hold_is_told(home, desk, signs):
+    """With the commands that show and approve it."""
+    assert home.run("lock", "write").exit_code == 0
+    assert signs() == []
+    (desk / "__init__.py").write_text("# changed\n")
+    (sign,) = signs(code=1)
+    assert sign["mend"] == ["toolcrib lock diff", "toolcrib lock accept desk"]
