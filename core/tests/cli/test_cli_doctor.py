@@ -142,8 +142,9 @@ def test_unmet_requirements_are_told(home, site, signs):
         ("pack = 3", "no hook"),
     ],
 )
-def test_activation_finds_packs_that_do_not_load(home, site, desk, signs, code, reason):
+def test_activation_finds_packs_that_do_not_load(home, site, signs, code, reason):
     """Only when asked to; each alone, with how to be rid of it."""
+    desk = site.install("toolcrib-desk")
     site.install("toolcrib-bad", code, manifest=site.manifest("bad"))
     home.allow("packs = ['toolcrib-bad', 'toolcrib-desk']")
     assert signs() == []

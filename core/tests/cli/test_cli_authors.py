@@ -1,0 +1,142 @@
+"""``new`` and ``manifest``: from nothing to a pack that is installed and tested."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def test_a_new_pack_is_whole(home):
+    """Every file is there, and nothing is written over another project."""
+    facts = home.json("new", "word_count")
+    folder = home.workspace / "toolcrib-word-count"
+    assert {file.removeprefix("toolcrib-word-count/") for file in facts["files"]} == {
+        ".gitignore",
+        "README.md",
+        "pyproject.toml",
+        "src/toolcrib_word_count/__init__.py",
+        "src/toolcrib_word_count/py.typed",
+        "tests/test_toolcrib_word_count.py",
+    }
+    before = (folder / "pyproject.toml").read_bytes()
+    assert home.run("new", "word_count").exit_code == 2
+    assert (folder / "pyproject.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["Upper", "1st", "a.b", "crib", "../up", ""])
+def test_a_name_that_is_no_pack_id_is_refused(home, name):
+    """Nothing is written."""
+    assert home.run("new", name).exit_code == 2
+    assert list(home.workspace.iterdir()) == []
+
+
+def test_a_folder_may_be_given_and_be_empty(home):
+    """So that it can be a fresh clone."""
+    (home.workspace / "here").mkdir()
+    assert home.run("new", "words", "here", "--distribution", "My.Words").exit_code == 0
+    text = (home.workspace / "here" / "pyproject.toml").read_text()
+    assert 'name = "my-words"' in text
+    assert 'words = "my_words:pack"' in text
+
+
+def test_a_new_pack_has_a_manifest_and_passes_its_own_tests(home):
+    """As its README says, without a network."""
+    home.run("new", "words", "words")
+    folder = home.workspace / "words"
+    code, out, err = home.finish("manifest", "write", "words")
+    assert code == 0, err
+    assert b"toolcrib.json: written" in out
+    manifest = json.loads((folder / "src" / "toolcrib_words" / "toolcrib.json").read_text())
+    (tool,) = manifest["tools"]
+    assert tool["effects"] == ["fs_read"]
+    assert tool["companions"] == ["signature"]
+    assert home.finish("manifest", "check", "words")[0] == 0
+    environment = {**home.environment, "PYTHONPATH": str(folder / "src")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
+
+
+def test_a_new_pack_can_be_installed_editable(home, tmp_path):
+    """And is then found, enabled, checked and called."""
+    if importlib.util.find_spec("hatchling") is None or importlib.util.find_spec("pip") is None:
+        pytest.skip("needs hatchling and pip: no network in tests")
+    home.run("new", "words", "words")
+    assert home.finish("manifest", "write", "words")[0] == 0
+    target = tmp_path / "installed"
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
+    command += ["--target", str(target), "-e", str(home.workspace / "words")]
+    done = subprocess.run(
+        command, env=home.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    # A folder that pip did not make for Python itself reads no .pth files.
+    paths = os.pathsep.join([str(target), str(home.workspace / "words" / "src")])
+    env = {"PYTHONPATH": paths}
+    code, out, err = home.finish("packs", "enable", "toolcrib-words", env=env)
+    assert code == 0, err
+    assert home.finish("check", env=env)[0] == 0
+    (home.workspace / "a.txt").write_text("one two two")
+    code, out, err = home.finish("call", "words.count_words", '{"path": "a.txt"}', env=env)
+    assert code == 0, err
+    assert json.loads(out)["total"] == 3
+
+
+def test_a_manifest_that_is_not_current_is_told(home):
+    """With a diff; writing it again mends it."""
+    home.run("new", "words", "words")
+    home.finish("manifest", "write", "words")
+    source = home.workspace / "words" / "src" / "toolcrib_words" / "__init__.py"
+    source.write_text(source.read_text().replace("Between(1, 100)", "Between(1, 50)"))
+    code, out, _ = home.finish("manifest", "check", "words")
+    assert code == 1
+    assert b"50" in out
+    assert home.finish("manifest", "write", "words")[0] == 0
+    assert home.finish("manifest", "check", "words", "--json")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("raise SystemExit(3)", "SystemExit"),
+        ("import no_such_module", "pip install -e ."),
+        ("", "has no attribute 'pack'"),
+        ("from toolcrib import Pack\npack = Pack('other')\n", "other"),
+    ],
+)
+def test_a_pack_that_cannot_be_described_says_why(home, code, text):
+    """In one line, without a traceback."""
+    home.run("new", "words", "words")
+    (home.workspace / "words" / "src" / "toolcrib_words" / "__init__.py").write_text(code)
+    code, _, err = home.finish("manifest", "write", "words")
+    assert code == 1
+    assert text in err.decode()
+    assert "Traceback" not in err.decode()
+
+
+def test_a_folder_that_is_no_pack_is_wrong_use(home):
+    """Without pyproject.toml, or without an entry point."""
+    assert home.run("manifest", "check").exit_code == 2
+    (home.workspace / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    result = home.run("manifest", "write")
+    assert result.exit_code == 2
+    assert "toolcrib.packs.v1" in result.stderr

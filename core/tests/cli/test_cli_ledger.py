@@ -1,0 +1,128 @@
+"""``ledger``: receipts are read, verified, exported; and what every command shares."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from toolcrib.cli.main import COMMANDS, cli
+from toolcrib.record import check_export
+
+
+@pytest.fixture
+def told(home, desk, asked):
+    """A conversation of two calls, one of them refused."""
+    reply = asked(("desk_ping", {}), ("desk_note", {"path": "n", "text": "x"}))
+    home.run("run", "-", "--conversation", "c", "--no-ask", given=json.dumps(reply))
+
+
+def test_there_may_be_no_ledger_yet(home):
+    """That is said, with its own code."""
+    result = home.run("ledger", "list")
+    assert result.exit_code == 4
+    assert "no ledger yet" in result.stderr
+
+
+def test_receipts_are_listed_by_conversation(home, told):
+    """As a table, and as JSON."""
+    assert home.run("ledger", "list").stdout == "c\t1\n"
+    (row,) = home.run("ledger", "show", "c").stdout.splitlines()
+    assert row.split("\t")[2:4] == ["desk.ping", "ok"]
+    assert home.run("ledger", "show", "missing").exit_code == 1
+
+
+def test_a_calls_whole_story_is_told_by_its_id(home, told):
+    """Every entry of its chain."""
+    (receipt,) = home.json("ledger", "show", "c")
+    story = json.loads(home.run("ledger", "show", receipt["call_id"]).stdout)
+    assert [entry["kind"] for entry in story] == ["intent", "outcome"]
+    assert home.run("ledger", "show", "call_missing").exit_code == 1
+
+
+def test_open_questions_are_listed(home, told):
+    """With what they are about."""
+    (question,) = home.json("ledger", "questions")
+    assert (question["tool_id"], question["pending"]) == ("desk.note", True)
+    assert home.json("ledger", "questions", "other") == []
+
+
+def test_the_chain_is_verified_and_exported(home, told):
+    """The export can be verified without the ledger."""
+    assert home.json("ledger", "verify")["faults"] == []
+    assert list(check_export(home.run("ledger", "export").stdout.splitlines())) == []
+    events = [json.loads(line) for line in home.run("ledger", "tail").stdout.splitlines()]
+    assert {"intent", "outcome", "question"} <= {event["kind"] for event in events}
+
+
+def test_revoking_what_does_not_stand_is_wrong(home, told):
+    """Exit code 1."""
+    assert home.run("ledger", "revoke", "g_missing").exit_code == 1
+
+
+def commands(group=cli, names=()):
+    """Give every command, with its path."""
+    for name in COMMANDS if group is cli else group.commands:
+        command = group.get_command(None, name)
+        if hasattr(command, "commands"):
+            yield from commands(command, (*names, name))
+        else:
+            yield (*names, name), command
+
+
+def test_every_command_has_help_and_json(home):
+    """Or its output is JSON anyway."""
+    always = {("run",), ("ledger", "export"), ("ledger", "tail")}
+    found = dict(commands())
+    assert len(found) > 20
+    for names, command in found.items():
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert names in always or "--json" in options, names
+        assert command.help, names
+        assert home.run(*names, "--help").exit_code == 0
+
+
+def test_wrong_use_is_said_on_stderr(home):
+    """An unknown command or option is exit code 2, and standard output stays empty."""
+    for command in (["nothing"], ["packs", "--nothing"], ["call"], ["ledger", "nothing"]):
+        result = home.run(*command)
+        assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_a_fault_of_its_own_is_told_whole(home, desk, monkeypatch):
+    """Any character of it; the exit code is its own."""
+
+    def fail(**_):
+        raise ZeroDivisionError("\u65e5 \ud800")
+
+    monkeypatch.setattr("toolcrib.cli.tools.load_policy", fail)
+    result = home.run("tools")
+    assert (result.exit_code, result.stdout) == (70, "")
+    assert "ZeroDivisionError" in result.stderr
+
+
+def test_help_loads_nothing_heavy(home):
+    """Nor does listing packs: no event loop, no schema engine, no rich."""
+    script = (
+        "import sys\n"
+        "from toolcrib.cli.main import cli\n"
+        "try:\n"
+        "    cli.main(sys.argv[1:])\n"
+        "except SystemExit as left:\n"
+        "    assert left.code == 0\n"
+        "heavy = {'asyncio', 'rich', 'fastjsonschema', 'cattrs', 'sqlite3', 'pluggy'}\n"
+        "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)\n"
+    )
+    import subprocess
+    import sys
+
+    for command in ("--help", "packs", "tools"):
+        done = subprocess.run(
+            [sys.executable, "-c", script, command],
+            env=home.environment,
+            cwd=home.workspace,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stderr.splitlines()[-1] == "[]", command

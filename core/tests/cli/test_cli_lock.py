@@ -1,0 +1,91 @@
+"""``lock``: what was approved, and what differs from it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def locked(home, desk):
+    """The pack ``desk``, locked; returns the lock file."""
+    assert home.run("lock", "write").exit_code == 0
+    return home.policy.with_name("toolcrib.lock")
+
+
+def change(home, site, desk):
+    """Install the pack again, with a tool that may do more."""
+    manifest = json.loads((desk / "toolcrib.json").read_text())
+    for tool in manifest["tools"]:
+        if tool["name"] == "ping":
+            tool["effects"] = ["net_write"]
+    for place in (desk, *site.path.glob("toolcrib_desk-*")):
+        for file in sorted(place.rglob("*"), reverse=True):
+            file.rmdir() if file.is_dir() else file.unlink()
+        place.rmdir()
+    site.install("toolcrib-desk", manifest=json.dumps(manifest).encode())
+
+
+def test_what_is_locked_runs_and_holds(home, locked, desk):
+    """Writing a lock imports nothing; a lock that is there is not replaced by accident."""
+    assert not (desk / "imported").exists()
+    assert json.loads(locked.read_text())["packs"]["desk"]["version"] == "1.0"
+    assert home.run("lock", "verify").exit_code == 0
+    assert home.json("lock", "diff")["changes"] == []
+    result = home.run("lock", "write")
+    assert result.exit_code == 1
+    assert "toolcrib lock accept" in result.stderr
+    assert home.run("lock", "write", "--force").exit_code == 0
+    assert home.finish("call", "desk.ping")[0] == 0
+
+
+def test_what_drifted_is_shown_and_does_not_run(home, site, locked, desk):
+    """Until it is accepted; the difference says how bad it is."""
+    change(home, site, desk)
+    assert home.run("lock", "verify").exit_code == 1
+    text = home.run("lock", "diff").stdout
+    assert "widening  tool desk.ping effects: +net_write" in text
+    code, _, err = home.finish("call", "desk.ping", "--no-ask")
+    assert code == 14
+    assert b"lock.drifted" in err
+    facts = home.json("lock", "accept", "desk")
+    assert facts["locked"] == ["desk"]
+    assert home.run("lock", "verify").exit_code == 0
+    assert home.finish("call", "desk.ping", "--no-ask")[0] != 14
+
+
+def test_a_pack_that_is_not_in_the_lock_does_not_run(home, site, locked):
+    """Enabling is not approving."""
+    site.install("toolcrib-more", "", manifest=site.manifest("more"))
+    home.run("packs", "enable", "toolcrib-more")
+    result = home.run("lock", "verify")
+    assert result.exit_code == 1
+    assert "toolcrib lock accept more" in result.stdout
+    assert home.run("call", "more.ping").exit_code == 14
+    assert home.run("lock", "accept", "more").exit_code == 0
+    assert home.run("lock", "verify").exit_code == 0
+
+
+def test_a_missing_or_broken_lock_has_its_own_code(home, desk):
+    """And the next step."""
+    result = home.run("lock", "verify")
+    assert result.exit_code == 3
+    assert "toolcrib lock write" in result.stderr
+    file = home.policy.with_name("toolcrib.lock")
+    file.write_text("{")
+    assert home.run("lock", "diff").exit_code == 3
+    assert home.run("call", "desk.ping").exit_code == 3
+
+
+def test_what_is_no_pack_is_not_accepted(home, locked):
+    """The lock stays as it was."""
+    before = locked.read_bytes()
+    assert home.run("lock", "accept", "nothing").exit_code == 1
+    assert locked.read_bytes() == before
+
+
+def test_a_lock_and_develop_exclude_each_other(home, locked):
+    """Code that nobody approved never goes with a lock."""
+    assert home.run("lock", "write", "--develop").exit_code == 2
+    assert home.run("call", "desk.ping", "--develop").exit_code == 3
