@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -113,9 +115,6 @@ def test_help_loads_nothing_heavy(home):
         "heavy = {'asyncio', 'rich', 'fastjsonschema', 'cattrs', 'sqlite3', 'pluggy'}\n"
         "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)\n"
     )
-    import subprocess
-    import sys
-
     for command in ("--help", "packs", "tools"):
         done = subprocess.run(
             [sys.executable, "-c", script, command],

@@ -16,15 +16,13 @@ def locked(home, desk):
 
 def change(home, site, desk):
     """Install the pack again, with a tool that may do more."""
-    manifest = json.loads((desk / "toolcrib.json").read_text())
-    for tool in manifest["tools"]:
-        if tool["name"] == "ping":
-            tool["effects"] = ["net_write"]
+    code = (desk / "__init__.py").read_text(encoding="utf-8")
+    code = code.replace("effects=[]", "effects=['net_write']", 1)
     for place in (desk, *site.path.glob("toolcrib_desk-*")):
         for file in sorted(place.rglob("*"), reverse=True):
             file.rmdir() if file.is_dir() else file.unlink()
         place.rmdir()
-    site.install("toolcrib-desk", manifest=json.dumps(manifest).encode())
+    site.install("toolcrib-desk", code)
 
 
 def test_what_is_locked_runs_and_holds(home, locked, desk):
@@ -52,7 +50,8 @@ def test_what_drifted_is_shown_and_does_not_run(home, site, locked, desk):
     facts = home.json("lock", "accept", "desk")
     assert facts["locked"] == ["desk"]
     assert home.run("lock", "verify").exit_code == 0
-    assert home.finish("call", "desk.ping", "--no-ask")[0] != 14
+    # It may do more now, so it is asked.
+    assert home.finish("call", "desk.ping", "--no-ask")[0] == 13
 
 
 def test_a_pack_that_is_not_in_the_lock_does_not_run(home, site, locked):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,6 +39,8 @@ def doctor(*, activate: bool, as_json: bool, **options: Any) -> None:
     checkup = Checkup(**options)
     checkup.look()
     if activate and checkup.policy is not None:
+        import asyncio  # noqa: PLC0415 - as above
+
         from .activating import activated  # noqa: PLC0415 - it loads everything
 
         checkup.signs += asyncio.run(activated(checkup.policy))

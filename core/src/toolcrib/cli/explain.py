@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +74,8 @@ def decision(
     as_json: bool,
 ) -> None:
     """Print the whole decision on one call and leave: 0 runs, 12 refused, 13 asked."""
+    import asyncio  # noqa: PLC0415 - explaining a tool needs no event loop
+
     from .judging import judged, judging, tool_call  # noqa: PLC0415 - it loads everything
 
     async def judge() -> Any:
@@ -260,6 +260,8 @@ def _dialect(policy: Policy, name: str) -> Dialect:
     try:
         if name in CORE or not policy.projectors:
             return dialect(name)
+        import asyncio  # noqa: PLC0415 - as above
+
         return asyncio.run(_spoken(policy, name))
     except LookupError as error:
         complain(str(error.args[0]), code=EXIT["usage"])

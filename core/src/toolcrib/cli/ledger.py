@@ -90,6 +90,8 @@ def show(*, conversation: str, as_json: bool, **options: Any) -> None:
     with _open(**options) as book:
         if conversation.startswith("call_"):
             history = [attrs.asdict(entry) for entry in book.history(conversation)]
+            if not history:
+                complain(f"there is no call {conversation!r}", code=EXIT["not_ok"])
             print_json(history)
             return
         receipts = book.receipts(conversation)

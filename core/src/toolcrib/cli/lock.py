@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -177,7 +175,7 @@ def _now(
 ) -> tuple[Lock, tuple[Refusal, ...]]:
     from toolcrib.lock import take  # noqa: PLC0415 - as above
 
-    catalog = asyncio.run(_connected(policy)) if live else catalog_of(policy)
+    catalog = _connected(policy) if live else catalog_of(policy)
     sources = [source for source in catalog.sources.values() if not source.stale]
     for source in catalog.sources.values():
         if source.stale:
@@ -185,12 +183,18 @@ def _now(
     return take(catalog.packs.values(), live=sources, volatile=volatile)
 
 
-async def _connected(policy: Policy) -> Catalog:
+def _connected(policy: Policy) -> Catalog:
+    """Return the catalog with the tools of live sources; imports the packs that have any."""
+    import asyncio  # noqa: PLC0415 - only live sources need an event loop
+
     from toolcrib.record import Ledger  # noqa: PLC0415 - as above
     from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - as above
 
-    async with Toolbox(policy, ledger=Ledger.open(None)) as box:
-        return box.catalog
+    async def connect() -> Catalog:
+        async with Toolbox(policy, ledger=Ledger.open(None)) as box:
+            return box.catalog
+
+    return asyncio.run(connect())
 
 
 def _static(change: Change) -> bool:

@@ -27,9 +27,9 @@ def new(*, name: str, folder: Path | None, distribution: str | None, as_json: bo
     """
     from toolcrib.names import is_pack_id, normalize_distribution  # noqa: PLC0415 - --help is quick
 
-    name = name.removeprefix("toolcrib-").replace("-", "_")
+    name = name.removeprefix("toolcrib-").replace("_", "-")
     if not is_pack_id(name) or name == "crib":
-        complain(f"{name!r} is no pack id: lower-case letters, digits and _, such as weather")
+        complain(f"{name!r} is no pack id: lower-case words joined by -, such as weather")
     distribution = normalize_distribution(distribution or f"toolcrib-{name}")
     folder = folder if folder is not None else Path(distribution)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

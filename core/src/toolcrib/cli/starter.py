@@ -163,7 +163,7 @@ def files(name: str, distribution: str) -> dict[str, str]:
         "name": name,
         "distribution": distribution,
         "package": package,
-        "title": name.replace("_", " ").capitalize(),
+        "title": name.replace("-", " ").capitalize(),
     }
     texts = {
         "pyproject.toml": _PYPROJECT,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,6 +53,8 @@ def tools(
     """
     policy = load_policy(**options)
     if dialect is not None:
+        import asyncio  # noqa: PLC0415 - listing needs no event loop
+
         asyncio.run(_declare(policy, dialect, strict=strict, mode=mode))
         return
     catalog = catalog_of(policy)
