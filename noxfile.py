@@ -20,6 +20,8 @@ MEMBERS = sorted(
 GROUPS = nox.project.load_toml("pyproject.toml")["dependency-groups"]
 CONSTRAINTS = ("-c", "constraints.txt")
 PYTHONS = ["3.11", "3.12", "3.13"]
+# Blocks of one page, and tests of one file, share what they open: they stay together.
+PARALLEL = ("-m", "not peer", "-n", "2", "--dist", "loadfile")
 
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -48,12 +50,25 @@ def install(session: nox.Session, *groups: str, members: list[str] = MEMBERS) ->
     session.install(*CONSTRAINTS, *editable, *wanted)
 
 
+def schema_suite(session: nox.Session) -> str:
+    """Unpack the JSON Schema test suite, which comes with jsonschema's source archive."""
+    folder = Path(session.create_tmp()).resolve() / "schema-suite"
+    if not folder.is_dir():
+        session.install("pip")
+        session.run(
+            *("python", "-m", "pip", "download", "-q", "--no-deps", "--no-binary=:all:"),
+            *("--no-build-isolation", "-d", str(folder), "jsonschema==4.26.0"),
+        )
+        shutil.unpack_archive(next(folder.glob("*.tar.gz")), folder, filter="data")
+    return str(next(folder.glob("*/json")))
+
+
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """Run every test that needs only what pip provides."""
     install(session, "test")
-    arguments = session.posargs or ["-m", "not peer", "-n", "2"]
-    session.run("pytest", *arguments, env={"COVERAGE_CORE": "ctrace"})
+    environment = {"TOOLCRIB_SCHEMA_SUITE": schema_suite(session)}
+    session.run("pytest", *(session.posargs or PARALLEL), env=environment)
 
 
 @nox.session(python="3.11")
@@ -61,8 +76,8 @@ def coverage(session: nox.Session) -> None:
     """Measure branch coverage of the core; below 95 % fails."""
     install(session, "test")
     session.run(
-        *("pytest", "-m", "not peer", "-n", "2", "core/tests", "tests"),
-        *("--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=95"),
+        *("pytest", *PARALLEL, "core/tests", "tests"),
+        *("--cov", "--cov-report=term:skip-covered", "--cov-fail-under=95"),
         *session.posargs,
     )
 

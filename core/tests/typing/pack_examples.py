@@ -170,7 +170,7 @@ def _(failure: BaseException, attempt: int) -> bool:
     return attempt < 2
 
 
-async def _test(fake: Context) -> None:
+async def calls_directly(fake: Context) -> None:
     assert_type(await forecast.call(fake, city="Bonn"), Forecast)
     assert_type(await forecast.call(fake, "Bonn", days=2), Forecast)
     assert_type(await read.call(fake, path=Path("x"), lines=[1]), str)
