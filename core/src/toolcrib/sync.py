@@ -18,6 +18,7 @@ from .errors import StageError
 
 
 if TYPE_CHECKING:
+    from .call import Call
     from .catalog.stage import Catalog
     from .conversation.batch import Batch
     from .conversation.session import Approver, Session
@@ -197,7 +198,7 @@ class SyncBatch:
         return self.batch.outcomes
 
     @property
-    def calls(self) -> Any:
+    def calls(self) -> tuple[Call, ...]:
         """The calls, in the model's order."""
         return self.batch.calls
 

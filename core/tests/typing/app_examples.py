@@ -67,7 +67,7 @@ def blocking(folder: Path, reply: Any) -> list[dict[str, Any]]:
         view = session.view("openai")
         batch = session.submit(view.calls(reply))
         batch.complete()
-        return view.results(batch.batch)
+        return view.results(batch)
 
 
 def listed(policy: Policy) -> tuple[Refusal, ...]:

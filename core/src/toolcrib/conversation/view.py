@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
@@ -12,14 +12,25 @@ from toolcrib.call import Call
 
 
 if TYPE_CHECKING:
-    from toolcrib.outcome import Refusal
+    from toolcrib.outcome import Outcome, Refusal
     from toolcrib.projection import Dialect, Loss, Projected, Projection
     from toolcrib.tool import Tool
 
-    from .batch import Batch
 
 
 __all__ = ["Calls", "View"]
+
+
+class Answered(Protocol):
+    """Calls and how they ended: a batch, blocking or not."""
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls, in the model's order."""
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """One outcome for each call, in the same order."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -102,7 +113,7 @@ class View:
             )
         return Calls(view=self, calls=tuple(calls), response_digest=parsed.digest)
 
-    def results(self, batch: Batch) -> list[dict[str, Any]]:
+    def results(self, batch: Answered) -> list[dict[str, Any]]:
         """Return one result for each call, in order, in the provider's form."""
         return self.dialect.results(tuple(zip(batch.calls, batch.outcomes, strict=True)))
 
