@@ -118,9 +118,10 @@ def _contested(
             f"{policy.owners[pack_id]}, but only {', '.join(names)} claim it"
         )
     else:
+        titles = sorted(f"{h.distribution or 'a local pack'} {h.version}" for h in holders)
         lines = " or ".join(f'{pack_id} = "{name}"' for name in names if " " not in name)
         text = (
-            f"{' and '.join(_titles(holders))} claim the pack id {pack_id!r}, so neither is offered. "
+            f"{' and '.join(titles)} claim the pack id {pack_id!r}, so neither is offered. "
             f"Choose one in {_file(policy)}: under [owners] write {lines or 'nothing'}, or "
             "enable only one"
         )

@@ -24,6 +24,7 @@ from toolcrib.policy.value import Policy
 from toolcrib.vocabulary import Audience, Effect, Kind
 
 from . import enabling, offering
+from .delegates import delegates_of
 from .enabling import Available
 from .livesource import Live
 from .offering import Entry, Environment
@@ -44,6 +45,7 @@ class Catalog:
         available: Packs that are installed and not enabled, with the line for it.
         packs: Pack id → finding, of the enabled packs.
         sources: (pack id, source) → live source.
+        delegates: Delegate id → id of the tool that answers it, or why none does.
         revision: One more with each catalog that was made from another.
     """
 
@@ -52,6 +54,7 @@ class Catalog:
     available: tuple[Available, ...] = attrs.field(repr=False)
     packs: Mapping[str, Finding] = attrs.field(repr=False)
     sources: Mapping[tuple[str, str], Live] = attrs.field(repr=False)
+    delegates: Mapping[str, str | Refusal] = attrs.field(repr=False)
     revision: int
     _enabled: enabling.Enabled = attrs.field(repr=False)
     _environment: Environment = attrs.field(repr=False)
@@ -86,6 +89,16 @@ class Catalog:
         return {refusal.subject: refusal for refusal in reversed(self.refusals)}
 
     @cached_property
+    def _contested(self) -> Mapping[str, Refusal]:
+        """Packs that nobody owns, by id: their tools are not unknown."""
+        withheld = (r for r in self.refusals if r.code == "pack.contested")
+        return {
+            pack: refusal
+            for refusal in withheld
+            if (pack := refusal.details.get("pack")) is not None and pack not in self.packs
+        }
+
+    @cached_property
     def _by_wire_name(self) -> Mapping[str, str]:
         return {wire_name(id_): id_ for id_ in self.tools}
 
@@ -97,6 +110,9 @@ class Catalog:
         refusal = self._refused.get(name)
         if refusal is not None:
             return refusal
+        contest = self._contested.get(name.partition(".")[0])
+        if contest is not None and "." in name:
+            return refuse(contest.code, name, contest.text)
         return refuse("tool.unknown", name, *self._unknown(name))
 
     def _unknown(self, name: str) -> tuple[str]:
@@ -195,8 +211,11 @@ def _made(
     revision: int,
 ) -> Catalog:
     tools, refusals = offering.offer(enabled.packs, sources, policy, environment)
+    delegates = delegates_of(tools)
+    refusals += (found for found in delegates.values() if isinstance(found, Refusal))
     return Catalog(
         tools=MappingProxyType(tools),
+        delegates=MappingProxyType(delegates),
         refusals=(*enabled.refusals, *refusals),
         available=enabled.available,
         packs=MappingProxyType(dict(enabled.packs)),
