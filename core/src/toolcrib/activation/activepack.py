@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.codes import refuse
 from toolcrib.errors import Failed, ToolFailure
 from toolcrib.implementation import Implementation
+from toolcrib.loading import say
 from toolcrib.outcome import Refusal
 from toolcrib.signature import Signature
 
-from ..loading import say
 from .offloop import Late, Threads, contained
 
 

@@ -11,9 +11,8 @@ from pluggy import PluginManager, PluginValidationError
 
 from toolcrib import hookspecs
 from toolcrib.hookspecs import PROJECT
+from toolcrib.loading import say
 from toolcrib.names import closest
-
-from ..loading import say
 
 
 __all__ = ["problems_of", "registered"]

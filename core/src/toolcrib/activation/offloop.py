@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ..loading import say
+from toolcrib.loading import say
 
 
 if TYPE_CHECKING:

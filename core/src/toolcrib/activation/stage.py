@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.codes import refuse
 from toolcrib.discovery.findings import Finding
 from toolcrib.implementation import Implementation
+from toolcrib.loading import forget, load, say
 from toolcrib.manifest.document import interface_digest
 from toolcrib.outcome import Refusal
 
-from ..loading import forget, load, say
 from .activepack import ActivePack
 from .hookrules import registered
 from .offloop import Late, Threads, contained

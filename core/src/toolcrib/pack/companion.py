@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_origin
 
 from toolcrib.errors import DeclarationError
-
-from ..typed.introspection import Shape, shape
+from toolcrib.typed.introspection import Shape, shape
 
 
 __all__ = ["adapt", "check_arguments", "check_form", "check_values", "where"]

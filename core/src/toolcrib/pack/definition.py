@@ -27,8 +27,8 @@ from toolcrib.implementation import Implementation
 from toolcrib.manifest.document import CommandGroup, is_reference
 from toolcrib.names import is_pack_id
 from toolcrib.tool import Requirements, Tool
+from toolcrib.typed.introspection import enclosing_names, shape
 
-from ..typed.introspection import enclosing_names, shape
 from .companion import check_form, where
 from .declaration import PackOptions, ToolOptions, check_name, read_options
 from .resourcedef import ResourceDef, ResourceScope

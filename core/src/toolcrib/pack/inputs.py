@@ -13,8 +13,8 @@ from toolcrib.errors import DeclarationError
 from toolcrib.typed import schema as typeschema
 from toolcrib.typed import structure as typed
 from toolcrib.typed.fields import fields_of, is_structured
+from toolcrib.typed.introspection import Field, Shape, parameters, resolve
 
-from ..typed.introspection import Field, Shape, parameters, resolve
 from .companion import where
 
 

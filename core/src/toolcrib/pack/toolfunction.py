@@ -20,14 +20,15 @@ from toolcrib.implementation import Companions, Implementation
 from toolcrib.outcome import Outcome
 from toolcrib.signature import Signature
 from toolcrib.tool import Description, Requirements, Tool
+from toolcrib.typed.introspection import Shape
 from toolcrib.vocabulary import Cancellation
 
-from ..typed.introspection import Shape
 from .companion import adapt, check_arguments, check_values
 
 
 if TYPE_CHECKING:
-    from ..typed.docstring import Docstring
+    from toolcrib.typed.docstring import Docstring
+
     from .inputs import Inputs
 
 
@@ -206,7 +207,7 @@ class ToolFunction(Generic[P, R]):
             DeclarationError: every problem of parameters and return annotation.
         """
         if self._tool is None:
-            from ..typed import docstring  # noqa: PLC0415 - the same
+            from toolcrib.typed import docstring  # noqa: PLC0415 - the same
 
             said = docstring.parse(self.handler.__doc__)
             input_schema, output = _together(
