@@ -202,7 +202,7 @@ def prove(claim: Claim, data: bytes) -> Refusal | None:
 
 def _missing(claim: Claim, why: str) -> Refusal:
     text = (
-        f"{claim} holds no manifest: {why}. Its author writes one with: toolcrib manifest "
-        f"{claim.package}"
+        f"{claim} holds no manifest: {why}. Its author writes one, in the project's folder, "
+        "with: toolcrib manifest write"
     )
     return refuse("manifest.missing", claim.distribution, text)

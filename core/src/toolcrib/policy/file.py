@@ -61,7 +61,7 @@ _NEVER = {
     "develop": "is for --develop and Policy(develop=True) only, so that no file can "
     "lower the guard for good",
     "local": "holds Python objects; pass them as Policy(local=[...])",
-    "trusted": "is decided with 'toolcrib trust', not by the file itself",
+    "trusted": "is decided with 'toolcrib rules trust', not by the file itself",
     "workspace": "is where the session works; pass it as an argument",
 }
 
