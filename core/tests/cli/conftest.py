@@ -245,7 +245,8 @@ def home(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Home:
     for name, value in folders.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(workspace)
-    environment = {**os.environ, **folders, "PYTHONPATH": str(site.path)}
+    paths = [str(site.path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, **folders, "PYTHONPATH": os.pathsep.join(paths)}
     return Home(tmp_path, workspace, environment)
 
 

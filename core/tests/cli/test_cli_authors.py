@@ -56,7 +56,8 @@ def test_a_new_pack_has_a_manifest_and_passes_its_own_tests(home):
     assert tool["effects"] == ["fs_read"]
     assert tool["companions"] == ["signature"]
     assert home.finish("manifest", "check", "words")[0] == 0
-    environment = {**home.environment, "PYTHONPATH": str(folder / "src")}
+    paths = os.pathsep.join([str(folder / "src"), home.environment["PYTHONPATH"]])
+    environment = {**home.environment, "PYTHONPATH": paths}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
         env=environment,
@@ -87,7 +88,9 @@ def test_a_new_pack_is_found_where_it_is_installed_editable(home, site):
     (info / "direct_url.json").write_text(json.dumps(origin))
     (info / "RECORD").write_text(f"{info.name}/RECORD,,\n_words.pth,,\n")
     (site.path / "_words.pth").write_text(f"{project / 'src'}\n")
-    env = {"PYTHONPATH": os.pathsep.join([str(site.path), str(project / "src")])}
+    env = {
+        "PYTHONPATH": os.pathsep.join([home.environment["PYTHONPATH"], str(project / "src")])
+    }
     code, out, err = home.finish("packs", "enable", "toolcrib-words", env=env)
     assert code == 0, err
     assert home.finish("check", env=env)[0] == 0

@@ -366,7 +366,8 @@ def test_a_workspace_cannot_widen(home, desk, asked):
 
 def test_tools_cannot_write_what_decides(home, desk, asked):
     """Policy, ledger and lock are out of reach in every mode."""
-    for place in (home.policy, home.state / "ledger.sqlite", home.workspace / "toolcrib.lock"):
+    lock = home.policy.with_name("toolcrib.lock")
+    for place in (home.policy, home.state / "ledger.sqlite", lock):
         call = ("desk_note", {"path": str(place), "text": 'rules = ["allow *"]'})
         result = home.run("run", "-", "--mode", "trust", given=json.dumps(asked(call)))
         assert result.exit_code == 12, place

@@ -258,7 +258,7 @@ def test_trust_is_asked_for_and_ends_with_any_change(home, desk):
     assert home.run(*call).exit_code == 13
     digest = home.run("rules", "trust").stderr.split()[-1]
     assert home.run("rules", "trust", "--digest", "sha256:0").exit_code == 12
-    assert home.run("rules", "trust", "--digest", digest).exit_code == 0
+    assert home.run("rules", "trust", own, "--digest", digest).exit_code == 0
     assert home.run(*call).exit_code == 0
     assert home.run("rules", "trust", "--forget").exit_code == 0
     assert home.run(*call).exit_code == 13

@@ -18,6 +18,7 @@ __all__ = ["trust"]
 
 
 @click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 @click.option(
     "--workspace",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -28,16 +29,18 @@ __all__ = ["trust"]
 @click.option("--digest", help="Trust exactly these bytes (sha256:…), without being asked.")
 @click.option("--forget", is_flag=True, help="Trust it no more.")
 @json_option
-def trust(*, workspace: Path, digest: str | None, forget: bool, as_json: bool) -> None:
+def trust(
+    *, file: Path | None, workspace: Path, digest: str | None, forget: bool, as_json: bool
+) -> None:
     """Trust a workspace's toolcrib.toml, as it is now, to widen what is allowed.
 
-    Shows the file and asks at the terminal. Any change to the file ends the trust.
+    FILE is the one in the workspace by default. Shows the file and asks at the terminal. Any change to the file ends the trust.
     """
     from toolcrib.places import POLICY_FILE  # noqa: PLC0415 - as above
     from toolcrib.policy import trust as store  # noqa: PLC0415 - as above
     from toolcrib.policy.file import read  # noqa: PLC0415 - as above
 
-    file = workspace.resolve() / POLICY_FILE
+    file = file.resolve() if file is not None else workspace.resolve() / POLICY_FILE
     if forget:
         known = store.untrust(file)
         _trusted(file, None, as_json=as_json, text="forgotten" if known else "was not trusted")
