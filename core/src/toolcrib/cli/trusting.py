@@ -34,7 +34,8 @@ def trust(
 ) -> None:
     """Trust a workspace's toolcrib.toml, as it is now, to widen what is allowed.
 
-    FILE is the one in the workspace by default. Shows the file and asks at the terminal. Any change to the file ends the trust.
+    FILE is the one in the workspace by default. It is shown, and asked about at the
+    terminal. Any change to it ends the trust.
     """
     from toolcrib.places import POLICY_FILE  # noqa: PLC0415 - as above
     from toolcrib.policy import trust as store  # noqa: PLC0415 - as above
