@@ -496,10 +496,10 @@ def test_hooks_answer(pack, forecast):
     [implementations] = manager.hook.toolcrib_tools(host=None)
     assert [each.tool.id for each in implementations] == ["weather.forecast", "weather.other"]
     ask = manager.hook.toolcrib_signature
-    assert ask(tool=implementations[0].tool, arguments={"city": "x", "days": 1})
-    assert ask(tool=implementations[1].tool, arguments={}) is None
+    assert ask(tool=implementations[0].tool, arguments={"city": "x", "days": 1}, host=None)
+    assert ask(tool=implementations[1].tool, arguments={}, host=None) is None
     foreign = attrs.evolve(implementations[0].tool, id="other.forecast")
-    assert ask(tool=foreign, arguments={"city": "x", "days": 1}) is None
+    assert ask(tool=foreign, arguments={"city": "x", "days": 1}, host=None) is None
 
 
 def test_sources_in_all_forms(pack):

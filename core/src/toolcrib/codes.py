@@ -60,6 +60,11 @@ CODES: Mapping[str, Code] = {
         retryable=True,
     ),
     "tool.hidden": Code(_UNAVAILABLE, "Policy hides the tool."),
+    "delegate.contested": Code(_UNAVAILABLE, "Two offered tools answer one delegate id."),
+    "delegate.unknown": Code(_UNAVAILABLE, "No offered tool answers the delegate id."),
+    "source.pending": Code(
+        _UNAVAILABLE, "A live source has not been read yet.", retryable=True
+    ),
     "tool.unmet": Code(_UNAVAILABLE, "What the tool requires is not there."),
     "schema.unsupported": Code(_UNAVAILABLE, "The tool's schema cannot be enforced exactly."),
     # project
@@ -78,6 +83,7 @@ CODES: Mapping[str, Code] = {
     "lock.unlockable": Code(_UNAVAILABLE, "The pack's code cannot be locked where it is."),
     # admit
     "tool.unknown": Code(Status.UNKNOWN_TOOL, "No tool has this name."),
+    "tool.inactive": Code(_UNAVAILABLE, "The tool's own function says that it is not there."),
     "tool.not_loaded": Code(_INVALID, "The tool's schema had not been loaded; it is now."),
     "arguments.malformed": Code(_INVALID, "The arguments are not JSON."),
     "arguments.truncated": Code(_INVALID, "The arguments end in the middle."),
@@ -106,6 +112,9 @@ CODES: Mapping[str, Code] = {
     ),
     "grant.used": Code(_REFUSED, "The approval was used already."),
     "resolve.refused": Code(_REFUSED, "The tool's resolve function rejects the selection."),
+    "intent.unknown": Code(_INVALID, "What was selected is no intent of the view."),
+    "turn.stopped": Code(_REFUSED, "A tool ended the turn, so nothing more of it runs."),
+    "directive.restricted": Code(_REFUSED, "A tool restricted what may run until later."),
     "labels.forbidden": Code(_REFUSED, "Policy forbids this combination in one session."),
     # execute
     "call.cancelled": Code(Status.CANCELLED, "The call was cancelled before it had an effect."),

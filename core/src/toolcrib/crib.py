@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .errors import Invalid
+from .errors import Invalid, Unavailable
 from .implementation import Companions, Implementation
 from .names import wire_name
 from .outcome import Result, Text
@@ -15,6 +15,7 @@ from .vocabulary import Cancellation, Concurrency, Idempotence, Label
 
 
 if TYPE_CHECKING:
+    from .context import PackHost
     from .host import RunContext
 
 
@@ -113,6 +114,12 @@ async def _search(ctx: RunContext, query: str, limit: int = 5) -> Result:
         found, missing = await shown.search(query, limit), []
     loaded = shown.load([tool.id for tool in found])
     lines = [f"{wire_name(t.id)}: {t.description.summary}" for t in found]
+    pending = ctx._session.toolbox.sources.pending  # noqa: SLF001 - as above
+    if pending and (missing or not found):
+        text = f"Not read yet: {', '.join(pending)}. Their tools cannot be found now; "
+        if not found:
+            raise Unavailable(text + "try again in a moment.", code="source.pending")
+        lines.append(text + "look for the others again in a moment.")
     if missing:
         lines.append("Not found: " + ", ".join(missing))
     if not found:
@@ -122,7 +129,12 @@ async def _search(ctx: RunContext, query: str, limit: int = 5) -> Result:
     return Result(
         summary=f"{len(found)} tools found" + (f", {len(missing)} not" if missing else ""),
         content=[Text("\n".join(lines))],
-        metadata={"found": [t.id for t in found], "missing": list(missing), "loaded": loaded},
+        metadata={
+            "found": [t.id for t in found],
+            "missing": list(missing),
+            "loaded": loaded,
+            "revision": ctx._session.toolbox.catalog.revision,  # noqa: SLF001 - as above
+        },
     )
 
 
@@ -150,7 +162,9 @@ class CorePack:
         """Tell that it answers no hook."""
         return False
 
-    async def signature(self, tool: Tool, arguments: Mapping[str, Any]) -> Signature:
+    async def signature(
+        self, tool: Tool, arguments: Mapping[str, Any], host: PackHost | None = None
+    ) -> Signature:
         """Return that nothing is touched: artifacts are the conversation's own."""
         return Signature()
 
@@ -164,6 +178,7 @@ class CorePack:
         name: str,
         arguments: Mapping[str, Any],
         *leading: Any,
+        host: PackHost | None = None,
     ) -> Any:
         """Return that there is no companion function."""
         return

@@ -17,7 +17,8 @@ class Event:
     """Something that happened.
 
     ``name`` is one of ``call.started call.progress call.queued call.finished
-    question.asked question.decided catalog.changed source.stale lifecycle.failed``.
+    question.asked question.decided intent.selected guard.rewrote catalog.changed
+    source.stale lifecycle.failed``.
     """
 
     name: str
@@ -43,13 +44,17 @@ class Gap:
 class EventLog:
     """A bounded log with a position of its own for every reader.
 
-    Of two events about one thing (the same ``key``) only the newest is kept.
+    Of two events about one thing (the same ``key``) only the newest is kept. That is no
+    loss; an event that the bound pushed out is one, and readers who had not come to it
+    find a :class:`Gap` that counts it.
     """
 
     def __init__(self, bound: int = 256) -> None:
         self._bound = bound
         self._next = 0
-        self._items: deque[tuple[int, str | None, Event]] = deque()
+        self._items: dict[int, tuple[str | None, Event]] = {}
+        self._by_key: dict[str, int] = {}
+        self._lost: deque[int] = deque(maxlen=64 * bound)
 
     @property
     def end(self) -> int:
@@ -59,23 +64,27 @@ class EventLog:
     def append(self, event: Event, *, key: str | None = None) -> None:
         """Add an event; the oldest gives way when the log is full."""
         if key is not None:
-            kept = (item for item in self._items if item[1] != key)
-            self._items = deque(kept)
-        self._items.append((self._next, key, event))
+            before = self._by_key.pop(key, None)
+            if before is not None:
+                del self._items[before]
+            self._by_key[key] = self._next
+        self._items[self._next] = (key, event)
         self._next += 1
         while len(self._items) > self._bound:
-            self._items.popleft()
+            oldest = next(iter(self._items))
+            dropped, _ = self._items.pop(oldest)
+            if dropped is not None:
+                del self._by_key[dropped]
+            self._lost.append(oldest)
 
     def read(self, cursor: int) -> tuple[int, tuple[Event | Gap, ...]]:
-        """Return a new cursor and everything since the given one.
-
-        A superseded event is not a loss; one that the bound pushed out is a gap.
-        """
-        found: list[Event | Gap] = [item[2] for item in self._items if item[0] >= cursor]
-        oldest = self._items[0][0] if self._items else self._next
-        if self._dropped_since(cursor, oldest):
-            found.insert(0, Gap(oldest - cursor))
+        """Return a new cursor and everything since the given one."""
+        if cursor >= self._next:
+            return self._next, ()
+        found: list[Event | Gap] = [
+            event for number, (_, event) in self._items.items() if number >= cursor
+        ]
+        missed = sum(1 for number in self._lost if number >= cursor)
+        if missed:
+            found.insert(0, Gap(missed))
         return self._next, tuple(found)
-
-    def _dropped_since(self, cursor: int, oldest: int) -> bool:
-        return cursor < oldest and len(self._items) >= self._bound

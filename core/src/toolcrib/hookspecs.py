@@ -63,7 +63,9 @@ def toolcrib_project(
 
 
 @hookspec(firstresult=True)
-def toolcrib_signature(tool: Tool, arguments: Mapping[str, Any]) -> Signature | None:
+def toolcrib_signature(
+    tool: Tool, arguments: Mapping[str, Any], host: PackHost
+) -> Signature | None:
     """Say what this call touches.
 
     Answered by the tool's own pack. Called with validated arguments, before any effect.

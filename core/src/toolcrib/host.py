@@ -212,7 +212,7 @@ class RunContext:
     @property
     def workspace(self) -> Workspace:
         """The folder that the session works in."""
-        return self.host.workspace
+        return self._session.workspace
 
     @property
     def artifacts(self) -> Artifacts:

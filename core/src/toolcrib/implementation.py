@@ -21,6 +21,9 @@ class Companions:
     ``resolve`` a leading ``stage_id``; ``check_output`` the value; ``active rules
     context`` the app value; ``visible_text`` a text and the app value; ``deliver`` an
     outcome and the app value.
+
+    Functions named in ``hosted``, which take the arguments, are given the host first: what
+    the pack was given, with the workspace of the session that asks.
     """
 
     signature: Callable[..., Any] | None = None
@@ -35,10 +38,12 @@ class Companions:
     context: Callable[[Any], Any] | None = None
     deliver: Callable[[Any, Any], Any] | None = None
     debug_steps: Callable[..., Any] | None = None
+    hosted: frozenset[str] = frozenset()
 
     def names(self) -> frozenset[str]:
         """Return the names of the functions that are there."""
-        return frozenset(f.name for f in attrs.fields(Companions) if getattr(self, f.name))
+        fields = (f.name for f in attrs.fields(Companions) if f.name != "hosted")
+        return frozenset(name for name in fields if getattr(self, name))
 
 
 @attrs.frozen(kw_only=True, eq=False)

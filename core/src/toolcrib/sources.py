@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import asyncio
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from .activation.activepack import ActivePack
 from .events import Event
 from .implementation import Implementation
+from .names import is_source_id
 
 
 if TYPE_CHECKING:
@@ -55,15 +57,28 @@ class Sources:
         toolbox: Whose catalog they change.
         patience: Seconds that entering the toolbox waits for first readings.
         timeout: Seconds for opening, one reading, or closing.
+        pauses: Seconds before a source that could not be opened is tried again.
     """
 
     def __init__(
-        self, toolbox: Toolbox, *, patience: float = 5.0, timeout: float = 30.0
+        self,
+        toolbox: Toolbox,
+        *,
+        patience: float = 5.0,
+        timeout: float = 30.0,
+        pauses: Sequence[float] = (1.0, 5.0, 30.0, 120.0),
     ) -> None:
         self._toolbox = toolbox
         self._patience = patience
         self._timeout = timeout
+        self._pauses = tuple(pauses)
         self._tasks: list[asyncio.Task[None]] = []
+        self._pending: dict[str, None] = {}
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The sources, as ``pack.source``, that have not been read yet."""
+        return tuple(self._pending)
 
     async def open(self) -> None:
         """Start following every source; wait a little for first readings."""
@@ -75,15 +90,31 @@ class Sources:
             if not isinstance(pack, ActivePack):
                 continue
             for source in await pack.sources():
-                read = asyncio.Event()
-                first.append(read)
-                work = self._follow(pack, source, read)
-                self._tasks.append(asyncio.create_task(work, name=f"source {source.name}"))
+                read = self._start(pack, source)
+                if read is not None:
+                    first.append(read)
         if first:
             waits = [asyncio.ensure_future(read.wait()) for read in first]
             await asyncio.wait(waits, timeout=self._patience)
             for wait in waits:
                 wait.cancel()
+
+    def _start(self, pack: ActivePack, source: Source) -> asyncio.Event | None:
+        """Follow a source; one without a good name of its own is passed over, and named."""
+        name = getattr(source, "name", None)
+        full = f"{pack.id}.{name}"
+        if not isinstance(name, str) or not is_source_id(name) or self._is_followed(full):
+            problem = f"{name!r} is no name of a source, or is given twice"
+            self._tell(pack.id, str(name)[:64], problem)
+            return None
+        read = asyncio.Event()
+        self._pending[full] = None
+        work = self._follow(pack, source, read)
+        self._tasks.append(asyncio.create_task(work, name=f"source {full}"))
+        return read
+
+    def _is_followed(self, full: str) -> bool:
+        return any(task.get_name() == f"source {full}" for task in self._tasks)
 
     async def close(self) -> None:
         """Stop following, and close every source."""
@@ -95,41 +126,67 @@ class Sources:
     async def _follow(self, pack: ActivePack, source: Source, read: asyncio.Event) -> None:
         again = asyncio.Event()
         try:
-            await self._try(pack, source, source.open(again.set))
+            await self._opened(pack, source, again, read)
             while True:
                 await self._read(pack, source)
+                self._pending.pop(f"{pack.id}.{source.name}", None)
                 read.set()
                 await again.wait()
                 again.clear()
         finally:
+            self._pending.pop(f"{pack.id}.{source.name}", None)
             read.set()
-            await self._try(pack, source, source.close())
+            await self._try(pack, source, source.close)
+
+    async def _opened(
+        self, pack: ActivePack, source: Source, again: asyncio.Event, read: asyncio.Event
+    ) -> None:
+        """Open a source; one that cannot be is tried again, later and later."""
+        tries = 0
+        while not await self._try(pack, source, partial(source.open, again.set)):
+            # Nobody waits for it any longer: it is known to be away.
+            self._pending.pop(f"{pack.id}.{source.name}", None)
+            read.set()
+            pause = self._pauses[min(tries, len(self._pauses) - 1)]
+            tries += 1
+            await self._toolbox.clock.sleep(pause)
 
     async def _read(self, pack: ActivePack, source: Source) -> None:
         toolbox = self._toolbox
         try:
             async with asyncio.timeout(self._timeout):
                 found = tuple(await source.tools())
+            good = [each for each in found if isinstance(each, Implementation)]
+            # What is no implementation is withheld by name, and hurts no other tool.
+            tools = [getattr(each, "tool", each) for each in found]
+            new = toolbox.catalog.with_live(pack.id, source.name, tools)
         except Exception as error:  # noqa: BLE001 - a source that fails keeps its tools
             self._stale(pack, source, f"{type(error).__name__}: {error}")
             return
-        pack.set_live(source.name, found)
-        tools = [implementation.tool for implementation in found]
-        toolbox.replace_catalog(toolbox.catalog.with_live(pack.id, source.name, tools))
+        pack.set_live(source.name, good)
+        toolbox.replace_catalog(new)
 
-    async def _try(self, pack: ActivePack, source: Source, work: Any) -> None:
+    async def _try(
+        self, pack: ActivePack, source: Source, work: Callable[[], Awaitable[None]]
+    ) -> bool:
         try:
             async with asyncio.timeout(self._timeout):
-                await work
+                await work()
         except Exception as error:  # noqa: BLE001 - as above
             self._stale(pack, source, f"{type(error).__name__}: {error}")
+            return False
+        return True
 
     def _stale(self, pack: ActivePack, source: Source, problem: str) -> None:
         toolbox = self._toolbox
         toolbox.replace_catalog(toolbox.catalog.with_unreadable(pack.id, source.name, problem))
+        self._tell(pack.id, source.name, problem)
+
+    def _tell(self, pack_id: str, source: str, problem: str) -> None:
+        toolbox = self._toolbox
         event = Event(
             name="source.stale",
             time=toolbox.clock.time(),
-            data={"pack": pack.id, "source": source.name, "problem": problem},
+            data={"pack": pack_id, "source": source, "problem": problem[:500]},
         )
-        toolbox.tell(event, key=f"source {pack.id}.{source.name}")
+        toolbox.tell(event, key=f"source {pack_id}.{source}")

@@ -13,6 +13,7 @@ from . import crib, places, projection
 from .activation.activepack import ActivePack
 from .activation.stage import Activator
 from .catalog import stage as catalog
+from .conversation.health import Health
 from .conversation.session import Session
 from .discovery.stage import discover
 from .errors import PolicyError, StageError
@@ -20,14 +21,14 @@ from .events import Event, EventLog
 from .execution import Runtime, Scheduler, Threads
 from .host import Folder, Host, NobodyAsks, SystemClock
 from .jobs import MemoryJobs
-from .lifetimes import Lifetimes
+from .lifetimes import Lifetimes, finished
 from .outcome import Refusal
 from .permission import Protected, RuleSet
 from .policy.value import Policy
 from .record import Ledger
 from .sources import Sources
 from .validator import Validators
-from .vocabulary import Mode
+from .vocabulary import Idempotence, Mode
 
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from .context import Agents, Ask, Clock
     from .conversation.runnable import RunnablePack
     from .discovery.findings import Finding, Findings
+    from .record.replays import Unfinished
     from .search import SearchIndex
     from .secrets import SecretStore
     from .sync import SyncToolbox
@@ -98,6 +100,8 @@ class Toolbox:
         self._artifacts: ArtifactStore | None = None
         self._hearing: dict[str, ActivePack] = {}
         self._secrets: SecretStore | None = None
+        self._rules_elsewhere: dict[Path, RuleSet] = {}
+        self.health = Health()
 
     @classmethod
     def sync(cls, policy: Policy | None = None, **parts: Any) -> SyncToolbox:
@@ -133,7 +137,7 @@ class Toolbox:
                 policy.ledger, durability=policy.durability, clock=self.clock.time
             )
             stack.callback(self.ledger.close)
-        self.ledger.recover()
+        self.ledger.recover(keep=self._may_resume)
         self.runtime = Runtime(
             scheduler=Scheduler(policy.limits),
             threads=Threads(policy.limits.total),
@@ -170,9 +174,24 @@ class Toolbox:
         stack, self._opened = self._opened, None
         if stack is None:
             return
+        await finished(self._close(stack))
+
+    async def _close(self, stack: contextlib.AsyncExitStack) -> None:
         async with stack:
-            for session in list(self._sessions):
-                await session.close()
+            try:
+                for session in list(self._sessions):
+                    await session.close()
+            finally:
+                self.health.store(self.state)
+
+    def _may_resume(self, call: Unfinished) -> bool:
+        """Tell whether a call that a dead process began may be taken over when it comes."""
+        entry = self.catalog.tools.get(call.tool_id)
+        return (
+            entry is not None
+            and entry.tool.idempotent is not Idempotence.NO
+            and entry.tool.definition_digest == call.definition_digest
+        )
 
     def _own_paths(self) -> list[Path]:
         """Return what no tool may change: policy, trust, lock, ledger, artifacts."""
@@ -186,7 +205,7 @@ class Toolbox:
             self.state / "artifacts",
         ]
         if policy.file is not None:
-            own.append(policy.file)
+            own += [policy.file, policy.file.with_name(places.LOCK_FILE)]
         if policy.ledger is not None:
             ledger = policy.ledger
             own += [
@@ -290,6 +309,16 @@ class Toolbox:
             self._hearing[active.id] = active
         return active
 
+    def rules_in(self, root: Path) -> RuleSet:
+        """Return policy's rules for a folder that a session was switched to."""
+        if root == self.workspace.root:
+            return self.rules
+        found = self._rules_elsewhere.get(root)
+        if found is None:
+            found = RuleSet(self.policy.rules, workspace=root)
+            self._rules_elsewhere[root] = found
+        return found
+
     def entry(self, tool_id: str) -> Entry | None:
         """Return the entry of a tool that is offered."""
         return self.catalog.tools.get(tool_id)
@@ -318,6 +347,8 @@ class Toolbox:
         """Take a new catalog, and say what changed."""
         old, self.catalog = self.catalog, new
         difference = catalog.changes(old, new)
+        for session in self._sessions if difference.removed else ():
+            session.shown.forget(difference.removed)
         if difference:
             data = {
                 "added": list(difference.added),

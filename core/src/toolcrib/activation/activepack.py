@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pluggy import HookCaller, PluginManager
 
     from toolcrib.call import AdmittedCall
+    from toolcrib.context import PackHost
     from toolcrib.discovery.findings import Finding
     from toolcrib.outcome import Outcome
     from toolcrib.tool import Tool
@@ -116,14 +117,16 @@ class ActivePack:
         """The pack's ``toolcrib_project``, or None."""
         return self._hooks.get("toolcrib_project")
 
-    async def signature(self, tool: Tool, arguments: Mapping[str, Any]) -> Signature | None:
+    async def signature(
+        self, tool: Tool, arguments: Mapping[str, Any], host: PackHost | None = None
+    ) -> Signature | None:
         """Return what a call touches; None if the pack does not say: then it is asked."""
         caller = self._hooks.get("toolcrib_signature")
         if caller is None:
             return None
         known = self._all.get(tool.id)
         tool = tool if known is None else known.tool
-        function = partial(caller, tool=tool, arguments=arguments)
+        function = partial(caller, tool=tool, arguments=arguments, host=host or self.host)
         try:
             value = await self._paced(tool.id, function)
         except Exception as error:  # noqa: BLE001 - whatever the pack raised
@@ -200,8 +203,16 @@ class ActivePack:
         name: str,
         arguments: Mapping[str, Any],
         *leading: Any,
+        host: PackHost | None = None,
     ) -> Any:
         """Call a companion function of a tool, off the event loop if it is synchronous.
+
+        Args:
+            implementation: The tool.
+            name: The function's name, such as ``preview``.
+            arguments: The call's arguments.
+            leading: What the function takes before them.
+            host: What functions that ask for it are given; the pack's own by default.
 
         Raises:
             ToolFailure: what the function raised, or that it failed or was late.
@@ -209,6 +220,8 @@ class ActivePack:
         function = getattr(implementation.companions, name)
         if function is None:
             return None
+        if name in implementation.companions.hosted:
+            leading = (host or self.host, *leading)
         try:
             return await self._run(partial(function, *leading, **arguments), function)
         except ToolFailure:

@@ -102,15 +102,12 @@ class Judgement:
 
 async def tool_call(session: Session, tool: str, arguments: str) -> tuple[View, Call]:
     """Make the call of a tool by its id or wire name."""
-    view = await session.shown.everything()
-    projection = view.projection(tool)
-    tool_id = projection.tool_id if projection is not None else tool
-    name = view.wire_name(tool_id)
-    session.shown.load([tool_id])
+    view = session.shown.single(tool)
+    tool_id = next(iter(view.tools), None)
     call = Call(
         id="call_explained",
-        wire_name=name or tool,
-        tool_id=tool_id if name is not None else None,
+        wire_name=tool if tool_id is None else view.wire_name(tool_id) or tool,
+        tool_id=tool_id,
         arguments=arguments,
     )
     return view, call
@@ -127,18 +124,20 @@ async def judged(session: Session, view: View, call: Call) -> Judgement:
     found.decision = explain(admitted, item.signature, session.authority.context())
     pack = await session.toolbox.activate(admitted.tool.pack)
     if isinstance(pack, ActivePack):
-        found.preview = await submission.preview_of(admitted, pack)
-        found.steps = await _steps(pack, item)
+        found.preview = await submission.preview_of(session, admitted, pack)
+        found.steps = await _steps(session, pack, item)
     return found
 
 
-async def _steps(pack: ActivePack, item: Item) -> list[str]:
+async def _steps(session: Session, pack: ActivePack, item: Item) -> list[str]:
     admitted = item.admitted
     implementation = pack.implementations.get(item.tool_id)
     if admitted is None or implementation is None:
         return []
     try:
-        steps = await pack.companion(implementation, "debug_steps", admitted.arguments)
+        steps = await pack.companion(
+            implementation, "debug_steps", admitted.arguments, host=session.host_of(pack.id)
+        )
     except ToolFailure as failure:
         return [f"(they cannot be told: {failure.text})"]
     return [str(step) for step in ([steps] if isinstance(steps, str) else steps or ())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.errors import RecordError
 from toolcrib.permission import AuthorityContext, GrantView
@@ -28,6 +28,7 @@ class Authority:
         self._grants = GrantView()
         self._labels: frozenset[Label] = frozenset()
         self._context: AuthorityContext | None = None
+        self._place: Any = None
         self.problems: list[str] = []
 
     @property
@@ -75,14 +76,22 @@ class Authority:
         if not tool.labels <= self._labels:
             self._labels |= tool.labels
             self._context = None
+        # What a sub-agent read comes back to its caller.
+        if self._session.parent is not None:
+            self._session.parent.authority.ran(tool)
 
     def context(self) -> AuthorityContext:
-        """Return what a call is judged by now."""
-        if self._context is None:
-            session, toolbox = self._session, self._session.toolbox
+        """Return what a call is judged by now; for a fork also what its parent is."""
+        session, toolbox = self._session, self._session.toolbox
+        above = session.parent.authority.context() if session.parent is not None else None
+        place = session.workspace
+        if self._context is None or self._context.parent is not above or self._place != place:
+            self._place = place
             self._context = AuthorityContext(
-                workspace=toolbox.workspace.root,
-                rules=toolbox.rules,
+                workspace=place.root,
+                rules=toolbox.rules_in(place.root),
+                parent=above,
+                agent=session.conversation if above is not None else None,
                 grants=self._grants,
                 mode=self._mode,
                 protected=toolbox.protected,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -29,10 +29,15 @@ class Item:
         asked: The question, kept after it was answered.
         decision: The answer.
         decided_by: Who or what refused it.
+        stage_id: An opaque word of the app's, for the tool's ``resolve``.
+        resolved: What the tool's ``resolve`` gave.
+        again: Whether it takes over a call whose process died while it ran.
+        place: The workspace that it was judged in.
     """
 
     call: Call
     batch_id: str = attrs.field(default="", kw_only=True)
+    stage_id: str = attrs.field(default="", kw_only=True)
     admitted: AdmittedCall | None = None
     signature: Signature | None = None
     authorized: AuthorizedCall | None = None
@@ -41,6 +46,9 @@ class Item:
     asked: Question | None = None
     decision: Decision | None = None
     decided_by: tuple[str, ...] = ()
+    resolved: Any = None
+    again: bool = False
+    place: Any = None
 
     @property
     def tool_id(self) -> str:

@@ -77,7 +77,7 @@ async def _item(session: Session, view: View, saved: Mapping[str, Any], batch_id
         return await submission.submit(session, view, call, batch_id)
     item = Item(call, batch_id=batch_id)
     recorded = submission.recorded(session, call)
-    if recorded is not None:
+    if recorded is not None and not submission.resumes(view, item, recorded):
         submission.take(session, item, recorded)
         return item
     # The admitted text is the tool's own form, so no provider's rewrite is undone again.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 
 if TYPE_CHECKING:
+    from toolcrib.context import PackHost
     from toolcrib.implementation import Implementation
     from toolcrib.signature import Signature
     from toolcrib.tool import Tool
@@ -29,7 +30,13 @@ class RunnablePack(Protocol):
     def has(self, hook: str) -> bool:
         """Tell whether the pack answers a hook."""
 
-    async def signature(self, tool: Tool, arguments: Mapping[str, Any]) -> Signature | None:
+    @property
+    def host(self) -> PackHost | None:
+        """What the pack was given; None for the core's own."""
+
+    async def signature(
+        self, tool: Tool, arguments: Mapping[str, Any], host: PackHost | None = None
+    ) -> Signature | None:
         """Return what a call touches; None if the pack does not say."""
 
     async def retry(self, tool: Tool, failure: BaseException, attempt: int) -> bool | float:
@@ -41,5 +48,6 @@ class RunnablePack(Protocol):
         name: str,
         arguments: Mapping[str, Any],
         *leading: Any,
+        host: PackHost | None = None,
     ) -> Any:
         """Call a companion function of a tool."""

@@ -17,7 +17,7 @@ from toolcrib.host import RunContext, _Diagnostics
 from toolcrib.outcome import Outcome, Refusal
 from toolcrib.question import Allow, AllowRule, Deny
 
-from . import submission
+from . import keeping, submission
 
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
     authorized = item.authorized
     if authorized is None or item.outcome is not None:
         return
-    refusal = await submission.stale(session, view, item) if item.asked else None
+    refusal = await _too_late(session, view, item, authorized)
     pack = refusal or await session.toolbox.activate_for(authorized.tool)
     if isinstance(pack, Refusal):
         submission.end(session, item, pack)
@@ -87,6 +87,7 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
         principal=session.principal,
         provenance=entry.provenance if entry is not None else None,
         batch_id=item.batch_id,
+        again=item.again,
     )
     if known is not None:
         _not_begun(session, item, known)
@@ -98,6 +99,21 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
     session.authority.ran(authorized.tool)
     _finished_event(session, item, sink)
     session.emit("call.finished", item, **_ending(item))
+    session.lifecycle.deliver(authorized.tool, item.outcome)
+
+
+async def _too_late(
+    session: Session, view: View, item: Item, authorized: AuthorizedCall
+) -> Refusal | None:
+    """Return why a call that was let run may not any more: the world went on meanwhile."""
+    if item.asked is not None:
+        refusal = await submission.stale(session, view, item)
+        if refusal is not None:
+            return refusal
+    if item.place is not session.workspace:
+        text = "The workspace changed after the call was judged. Nothing ran. Call it again."
+        return refuse("answer.stale", authorized.tool.id, text)
+    return session.directions.refuses(authorized.admitted, item.signature)
 
 
 def _not_begun(session: Session, item: Item, known: Refusal | record.Replay) -> None:
@@ -124,7 +140,7 @@ async def _executed(
         implementation = attrs.evolve(implementation, tool=authorized.tool)
     diagnostics = _Diagnostics()
     notes: list[str] = []
-    host = toolbox.host_of(pack.id)
+    host = session.host_of(pack.id)
     report = _reporter(session, item, sink) if sink is not None or toolbox.observed else None
 
     loop = asyncio.get_running_loop()
@@ -153,7 +169,7 @@ async def _executed(
         runtime=toolbox.runtime,
         terms=_terms(session, item, pack, sink),
     )
-    outcome = await _finished(session, item, outcome, notes)
+    outcome = await _finished(session, item, outcome, notes, pack.id)
     if not record.end(toolbox.ledger, outcome, diagnostics=diagnostics.facts or None):
         result = attrs.evolve(
             outcome.result,
@@ -220,9 +236,9 @@ def _reporter(
 
 
 async def _finished(
-    session: Session, item: Item, outcome: Outcome, notes: list[str]
+    session: Session, item: Item, outcome: Outcome, notes: list[str], pack_id: str
 ) -> Outcome:
-    """Add notes, let reviewers look, and keep the whole of what is too long."""
+    """Add notes, let reviewers look, obey directives, keep the whole of what is too long."""
     if notes:
         result = attrs.evolve(outcome.result, notes=(*outcome.result.notes, *notes))
         outcome = attrs.evolve(outcome, result=result)
@@ -237,7 +253,9 @@ async def _finished(
     secrets = session.toolbox.secrets
     if secrets is not None and secrets.scrubber:
         outcome = secrets.scrubber.outcome(outcome)
-    return await session.bounded(admitted.tool, outcome)
+    if outcome.result.directives:
+        outcome = session.directions.take(admitted.tool, pack_id, outcome)
+    return await keeping.bounded(session, admitted.tool, outcome)
 
 
 def _ending(item: Item) -> dict[str, Any]:

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import base64
+import fnmatch
 import inspect
 import secrets as random
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from toolcrib import crib
 from toolcrib.call import Call
-from toolcrib.errors import StageError, ToolcribError
+from toolcrib.errors import StageError
 from toolcrib.events import Event
-from toolcrib.execution import LoopGuard, bound
-from toolcrib.lifetimes import Lifetimes
-from toolcrib.outcome import ArtifactLink, File, Outcome, Result, Text
+from toolcrib.execution import LoopGuard
+from toolcrib.lifetimes import Lifetimes, finished
+from toolcrib.outcome import Outcome, Refusal, Result
 from toolcrib.question import Allow, AllowRule, Deny, Question
-from toolcrib.vocabulary import Mode
+from toolcrib.vocabulary import Audience, Mode
 
-from . import restoring, showing, submission
+from . import intents as selecting
+from . import keeping, restoring, showing, submission
 from .authority import Authority
 from .batch import Batch
+from .directives import Directions, narrowest
 from .item import Item
+from .lifecycle import Fragment, Lifecycle, PromptRule, VisibleText
+from .news import News
 
 
 if TYPE_CHECKING:
-    from toolcrib.context import Artifacts, Ask, Jobs, Secrets
+    from toolcrib.context import Artifacts, Ask, Jobs, PackHost, Secrets, Workspace
     from toolcrib.execution import Terms
     from toolcrib.tool import Tool
     from toolcrib.toolbox import Toolbox
@@ -50,6 +55,9 @@ class Session:
         app: Any value of the app's own; tools see it as ``ctx.app``.
         ask: How tools reach the person.
         only: Ids of the only tools that the session may use, or None for all.
+        parent: The session that this one was forked from, or None.
+        workspace: The folder that it works in; the toolbox's, until a tool switches it.
+        directions: What tools asked of the host, and was obeyed.
     """
 
     def __init__(
@@ -61,7 +69,8 @@ class Session:
         mode: Mode,
         app: Any = None,
         ask: Ask | None = None,
-        only: frozenset[str] | None = None,
+        only: Collection[str] | None = None,
+        parent: Session | None = None,
     ) -> None:
         self.toolbox = toolbox
         self.conversation = conversation
@@ -69,15 +78,21 @@ class Session:
         self.app = app
         self.ask: Ask = ask if ask is not None else toolbox.ask
         self.only = only
+        self.parent = parent
+        self.workspace: Workspace = (parent or toolbox).workspace
         self.id = "s_" + random.token_hex(8)
         self.lifetimes = Lifetimes("session")
         self.authority = Authority(self, mode)
         self.shown = showing.Shown(self)
+        self.lifecycle = Lifecycle(self)
+        self.directions = Directions(self)
         self.loop_guard = LoopGuard()
         self.terms: dict[str, Terms] = {}
         self._open = False
         self._view: View | None = None
         self._batches: dict[str, Batch] = {}
+        self._forks: set[Session] = set()
+        self._news = News(self)
 
     @property
     def mode(self) -> Mode:
@@ -99,15 +114,70 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        """End session grants and close the session's resources; questions stay open."""
+        """End forks and session grants, and close the session's resources.
+
+        Questions stay open. What closes is closed whole, also while this task is being
+        cancelled.
+        """
         if not self._open:
             return
         self._open = False
         self.toolbox.forget(self)
+        await finished(self._close())
+
+    async def _close(self) -> None:
+        for fork in list(self._forks):
+            await fork.close()
+        if self.parent is not None:
+            self.parent._forks.discard(self)  # noqa: SLF001 - of its own kind
         try:
+            await self.lifecycle.close()
             self.toolbox.ledger.end_session(self.conversation, self.id)
         finally:
             await self.lifetimes.close()
+
+    def fork(
+        self,
+        name: str | None = None,
+        *,
+        tools: Iterable[str] | None = None,
+        mode: Mode | str | None = None,
+        app: Any = None,
+        ask: Ask | None = None,
+    ) -> Session:
+        """Make a session for a sub-agent; open it with ``async with``.
+
+        Its authority is an intersection: whatever its own mode, rules and tools say, a
+        call must pass everything that this session must pass, also when that changes
+        later. What is loaded, granted and opened there is its own. It is closed with
+        this session at the latest.
+
+        Args:
+            name: What its conversation adds to this one's name; random by default.
+            tools: Ids of the only tools it may use, ``*`` standing for any characters;
+                all of this session's by default. Schemas are hidden only if
+                ``crib.search`` is among them.
+            mode: Its mode; this session's by default, and never a wider one.
+            app: Its app value; this session's by default.
+            ask: How its tools reach the person; as in this session by default.
+        """
+        self._check_open()
+        child = Session(
+            self.toolbox,
+            f"{self.conversation}/{name or random.token_hex(6)}",
+            principal=self.principal,
+            mode=self.mode if mode is None else narrowest(Mode(mode), self.mode),
+            app=self.app if app is None else app,
+            ask=self.ask if ask is None else ask,
+            only=_Only(tools, self.only) if tools is not None else self.only,
+            parent=self,
+        )
+        self._forks.add(child)
+        return child
+
+    def begin_turn(self) -> None:
+        """Begin a turn: what tools asked for the last one holds no longer."""
+        self.directions.begin_turn()
 
     # -- what a model is shown -----------------------------------------------------
 
@@ -125,13 +195,86 @@ class Session:
         self._view = await self.shown.view(dialect, strict=bool(strict))
         return self._view
 
+    async def describe(
+        self, audience: Audience | str = Audience.MODEL
+    ) -> tuple[showing.Described, ...]:
+        """Return how the tools that are active now are described to an audience."""
+        self._check_open()
+        return await self.shown.described(Audience(audience))
+
+    async def rules(self) -> tuple[PromptRule, ...]:
+        """Return what active tools want the prompt to say, in order."""
+        self._check_open()
+        return await self.lifecycle.rules()
+
+    async def context(self) -> tuple[Fragment, ...]:
+        """Return what active tools add to the model's context, in order."""
+        self._check_open()
+        return await self.lifecycle.context()
+
+    async def visible_text(
+        self, text: str, *, tools: Collection[str] | None = None
+    ) -> VisibleText:
+        """Pass a text that is about to be shown through the tools that shape it.
+
+        Args:
+            text: What would be shown.
+            tools: Ids of the only tools that may shape it; all active ones by default.
+        """
+        self._check_open()
+        return await self.lifecycle.visible_text(text, tools=tools)
+
+    def news(self, limit: int = 4_000) -> str:
+        """Return what changed since the last reading, for the next request.
+
+        The text is labelled as information from elsewhere, at most ``limit`` characters
+        long, and empty if nothing changed. Logs are never in it.
+        """
+        return self._news.read(limit)
+
+    # -- selecting and delegating ------------------------------------------------------
+
+    def intents(self, view: View | None = None) -> tuple[selecting.Intent, ...]:
+        """Return the tools of a view that a model may select instead of calling."""
+        return selecting.intents(self._newest(view))
+
+    async def select(
+        self, reply: Any, *, view: View | None = None, stage_id: str = ""
+    ) -> tuple[selecting.Selection | Refusal, ...]:
+        """Resolve the intents that a reply selects; nothing runs.
+
+        Args:
+            reply: The model's reply; see :meth:`toolcrib.View.calls`.
+            view: What the model was shown; the session's newest view by default.
+            stage_id: An opaque word of the app's, handed to each tool's ``resolve``.
+
+        Returns:
+            For each selection its value, or the refusal: its arguments are wrong, or
+            ``resolve`` raised (``resolve.refused``).
+        """
+        self._check_open()
+        return await selecting.select(self, reply, self._newest(view), stage_id)
+
+    def delegate(self, id_: str) -> selecting.Delegate | Refusal:
+        """Return the tool that answers a delegate id; await it with arguments to run it."""
+        self._check_open()
+        return selecting.delegate(self, id_)
+
+    def _newest(self, view: View | None) -> View:
+        view = view or self._view
+        if view is None:
+            text = "make a view first: await session.view(dialect)"
+            raise StageError(text)
+        return view
+
     # -- the way of a reply --------------------------------------------------------
 
-    async def submit(self, calls: Calls) -> Batch:
+    async def submit(self, calls: Calls, *, stage_id: str = "") -> Batch:
         """Admit and judge every call of a reply; nothing runs.
 
         Args:
             calls: What ``view.calls(reply)`` returned.
+            stage_id: An opaque word of the app's, handed to each tool's ``resolve``.
 
         Returns:
             The batch, with its open questions. A reply that was submitted before gives
@@ -142,7 +285,10 @@ class Session:
         if known is not None:
             return await self.batch(known.id)
         batch_id = "b_" + random.token_hex(10)
-        items = [await submission.submit(self, calls.view, call, batch_id) for call in calls]
+        items = [
+            await submission.submit(self, calls.view, call, batch_id, stage_id)
+            for call in calls
+        ]
         batch = Batch(self, batch_id, calls.view, items)
         if batch.questions:
             self.toolbox.ledger.save_batch(
@@ -178,10 +324,7 @@ class Session:
             approver: Answers questions with a ``Decision``; without one they stay open
                 and their calls end as ``needs_approval``.
         """
-        view = view or self._view
-        if view is None:
-            text = "make a view before answering a reply: await session.view(dialect)"
-            raise StageError(text)
+        view = self._newest(view)
         batch = await self.submit(view.calls(reply))
         await self._approve(batch, approver)
         await batch.complete()
@@ -198,15 +341,14 @@ class Session:
             approver: Answers the question, if there is one.
         """
         self._check_open()
-        view = await self.shown.everything()
-        name = view.wire_name(tool) or tool
+        view = self.shown.single(tool)
+        tool_id = next(iter(view.tools), None)
         call = Call(
             id="call_" + random.token_hex(12),
-            wire_name=name,
-            tool_id=tool if view.wire_name(tool) else None,
+            wire_name=tool if tool_id is None else view.wire_name(tool_id) or tool,
+            tool_id=tool_id,
             arguments={} if arguments is None else arguments,
         )
-        self.shown.load([tool])
         item = await submission.submit(self, view, call, "")
         batch = Batch(self, "b_" + random.token_hex(10), view, [item])
         if batch.questions:
@@ -234,8 +376,19 @@ class Session:
     # -- what tools and the other modules of the façade see -----------------------------
 
     def may_use(self, tool: Tool) -> bool:
-        """Tell whether the session may use a tool at all; offer, search and dispatch ask."""
-        return self.only is None or tool.id in self.only
+        """Tell whether the session may use a tool at all, whatever rules and mode say."""
+        return self.may_see(tool.id) and self.directions.permits(tool)
+
+    def may_see(self, tool_id: str) -> bool:
+        """Tell whether a tool is among those that the session was given."""
+        return self.only is None or tool_id in self.only or tool_id == crib.READ.id
+
+    def host_of(self, pack: str) -> PackHost:
+        """Return what a pack is given in this session."""
+        host = self.toolbox.host_of(pack)
+        if self.workspace is self.toolbox.workspace:
+            return host
+        return attrs.evolve(host, workspace=self.workspace)
 
     def lifetimes_of(self, scope: str) -> Lifetimes:
         """Return the open resources of a scope."""
@@ -255,36 +408,9 @@ class Session:
         """The conversation's jobs."""
         return self.toolbox.jobs.owned(self.conversation)
 
-    async def bounded(self, tool: Tool, outcome: Outcome) -> Outcome:
-        """Shorten a result to its budget; the whole goes to the artifact store."""
-        policy = self.toolbox.policy
-        budget = tool.result_budget if tool.result_budget is not None else policy.result_budget
-        result = await bound(outcome.result, budget, keep=self._keep)
-        return outcome if result is outcome.result else attrs.evolve(outcome, result=result)
-
-    async def _keep(self, data: bytes, media_type: str, title: str) -> ArtifactLink | None:
-        try:
-            link = await self.artifacts.put(data, media_type=media_type, title=title)
-        except ToolcribError:
-            return None
-        self.shown.stored()
-        return link
-
     async def page(self, digest: str, start: int, size: int) -> Result:
         """Return a part of an artifact of this conversation, for ``crib.read``."""
-        data = await self.artifacts.get(digest, start=start, size=size)
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            # A range may cut a character at either end; more than that is no text.
-            if len(data) - error.end > 4 and error.start > 4:
-                encoded = base64.b64encode(data).decode()
-                block = File(encoded, "application/octet-stream", "part")
-                return Result(f"{len(data)} bytes from {start}", [block])
-            text = data.decode(errors="ignore")
-        more = len(data) == size
-        note = f"; continue with start={start + len(data)}" if more else ""
-        return Result(f"{len(data)} bytes from {start}{note}", [Text(text)])
+        return await keeping.page(self, digest, start, size)
 
     def secrets_for(self, tool_id: str) -> Secrets | None:
         """Return the secrets that policy binds to a tool."""
@@ -311,3 +437,28 @@ class Session:
         if not self._open:
             text = "the session is not open: async with toolbox.session(…) as session"
             raise StageError(text)
+
+
+class _Only(Collection[str]):
+    """Tool ids that some patterns name and another collection holds.
+
+    Tools of live sources come and go, so the patterns are kept, not what they name now.
+    """
+
+    def __init__(self, patterns: Iterable[str], within: Collection[str] | None) -> None:
+        self._patterns = frozenset(patterns)
+        self._loose = tuple(p for p in self._patterns if "*" in p)
+        self._within = within
+
+    def __contains__(self, tool_id: object) -> bool:
+        if self._within is not None and tool_id not in self._within:
+            return False
+        return tool_id in self._patterns or any(
+            fnmatch.fnmatchcase(str(tool_id), pattern) for pattern in self._loose
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._patterns)
+
+    def __len__(self) -> int:
+        return len(self._patterns)

@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+import fnmatch
+
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import attrs
+
 from toolcrib import crib, names, projection
-from toolcrib.activation.activepack import ActivePack
 from toolcrib.codes import refuse
-from toolcrib.events import Event
 from toolcrib.outcome import Refusal
 from toolcrib.projection.dialects import CORE
 from toolcrib.vocabulary import Audience, Effect, Mode
 
+from .listing import listing
 from .view import View
 
 
 if TYPE_CHECKING:
     from toolcrib.call import Call
+    from toolcrib.catalog.stage import Catalog
     from toolcrib.projection import Dialect
     from toolcrib.tool import Tool
 
     from .session import Session
 
 
-__all__ = ["Shown"]
+__all__ = ["Described", "Shown"]
 
 # Effects of calls that plan mode may run; a tool with none of them can do nothing there.
 _PLANNABLE = frozenset({Effect.FS_READ, Effect.NET_READ, Effect.HOST_STATE})
-_LISTING_BUDGET = 12_000
+_KEPT = 256
+
+
+@attrs.frozen(kw_only=True)
+class Described:
+    """A tool as it is described to an audience."""
+
+    id: str
+    title: str
+    description: str
+    kind: str
+    serves: tuple[str, ...]
+
+
+@attrs.frozen(eq=False)
+class _Offer:
+    """What a session may use as long as ``key`` holds; ``asking`` have to be asked still."""
+
+    key: Hashable
+    catalog: Catalog = attrs.field(repr=False)
+    tools: tuple[Tool, ...] = attrs.field(repr=False)
+    asking: tuple[Tool, ...] = attrs.field(repr=False)
 
 
 class Shown:
@@ -36,59 +62,104 @@ class Shown:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._loaded: set[str] = set()
+        self._loaded: dict[str, None] = {}
         self._stored = False
+        self._offers: dict[Audience | None, _Offer] = {}
+        self._views: dict[tuple[str, bool], tuple[Hashable, View]] = {}
+        self._singles: dict[str, View] = {}
 
     # -- which tools -----------------------------------------------------------------
 
+    def may(self, tool: Tool) -> bool:
+        """Tell whether any call of a tool could run; offer, search and dispatch ask this.
+
+        Sub-agents may what their caller may, at most.
+        """
+        session = self._session
+        if not session.may_use(tool) or session.toolbox.rules.denies_all_of(tool):
+            return False
+        if (
+            session.mode is Mode.PLAN
+            and tool.effects
+            and not tool.effects & _PLANNABLE
+            and tool.pack != crib.PACK
+        ):
+            return False
+        return session.parent is None or session.parent.shown.may(tool)
+
+    def state(self) -> Hashable:
+        """Return what the offer depends on, beside the catalog."""
+        session = self._session
+        above = session.parent.shown.state() if session.parent is not None else None
+        return session.mode, session.directions.version, above
+
+    def usable(self, function: str) -> list[Tool]:
+        """Return the tools that the session may use and that have a companion function."""
+        return [tool for tool in self._offer(None).tools if function in tool.companions]
+
     async def offered(self, audience: Audience = Audience.MODEL) -> tuple[Tool, ...]:
         """Return the tools that the session may use now, by id; deferred ones too."""
-        found = []
-        for entry in self._session.toolbox.catalog.tools.values():
-            tool = entry.tool
-            if audience in tool.audience and self._may(tool) and await self._active(tool):
-                found.append(tool)
-        return tuple(found)
+        offer = self._offer(audience)
+        if not offer.asking:
+            return offer.tools
+        lifecycle = self._session.lifecycle
+        active = await asyncio.gather(*map(lifecycle.is_active, offer.asking))
+        away = {t.id for t, there in zip(offer.asking, active, strict=True) if not there}
+        return tuple(t for t in offer.tools if t.id not in away) if away else offer.tools
 
-    def _may(self, tool: Tool) -> bool:
-        session = self._session
-        if not session.may_use(tool):
-            return False
-        return (
-            session.mode is not Mode.PLAN or not tool.effects or bool(tool.effects & _PLANNABLE)
+    def _offer(self, audience: Audience | None) -> _Offer:
+        catalog = self._session.toolbox.catalog
+        key = self.state()
+        kept = self._offers.get(audience)
+        if kept is not None and kept.catalog is catalog and kept.key == key:
+            return kept
+        tools = tuple(
+            entry.tool
+            for entry in catalog.tools.values()
+            if (audience is None or audience in entry.tool.audience) and self.may(entry.tool)
+        )
+        asking = tuple(tool for tool in tools if "active" in tool.companions)
+        offer = self._offers[audience] = _Offer(key, catalog, tools, asking)
+        return offer
+
+    async def described(self, audience: Audience) -> tuple[Described, ...]:
+        """Return how the active tools are described to an audience."""
+        return tuple(
+            Described(
+                id=tool.id,
+                title=tool.title,
+                description=tool.description.text(),
+                kind=tool.kind,
+                serves=tool.serves,
+            )
+            for tool in await self.offered(audience)
         )
 
-    async def _active(self, tool: Tool) -> bool:
-        """Ask a tool's ``active`` function; it is availability, not authorisation."""
-        if "active" not in tool.companions:
-            return True
-        toolbox = self._session.toolbox
-        pack = await toolbox.activate_for(tool)
-        if not isinstance(pack, ActivePack):
+    # -- deferral ------------------------------------------------------------------------
+
+    @property
+    def searchable(self) -> bool:
+        """Whether ``crib.search`` is offered; where it is not, no schema is hidden."""
+        session = self._session
+        if session.only is not None and crib.SEARCH.id not in session.only:
             return False
-        implementation = pack.implementations.get(tool.id)
-        if implementation is None:
+        hidden = session.toolbox.policy.hide.tools
+        return not any(fnmatch.fnmatchcase(crib.SEARCH.id, pattern) for pattern in hidden)
+
+    def is_deferrable(self, tool: Tool) -> bool:
+        """Tell whether a tool's schema is hidden from a session that has just begun."""
+        policy = self._session.toolbox.policy
+        defer = tool.deferred if tool.deferred is not None else bool(policy.defer)
+        if not defer or not self.searchable:
             return False
-        try:
-            answer = await pack.companion(implementation, "active", {}, self._session.app)
-        except Exception as error:  # noqa: BLE001 - a pack that fails is left out, and named
-            event = Event(
-                name="lifecycle.failed",
-                conversation=self._session.conversation,
-                tool_id=tool.id,
-                time=toolbox.clock.time(),
-                data={"function": "active", "problem": str(error)},
-            )
-            toolbox.tell(event, key=f"active {tool.id}")
-            return False
-        return bool(answer)
+        always = policy.always_loaded
+        return tool.id not in always and not any(
+            "*" in pattern and fnmatch.fnmatchcase(tool.id, pattern) for pattern in always
+        )
 
     def is_deferred(self, tool: Tool) -> bool:
         """Tell whether a tool's schema is hidden until it is searched for."""
-        policy = self._session.toolbox.policy
-        if tool.id in self._loaded or tool.id in policy.always_loaded:
-            return False
-        return tool.deferred if tool.deferred is not None else bool(policy.defer)
+        return tool.id not in self._loaded and self.is_deferrable(tool)
 
     def load(self, tool_ids: Iterable[str]) -> list[str]:
         """Show the schemas of tools from the next request on; return what was hidden."""
@@ -98,8 +169,13 @@ class Shown:
             for id_ in tool_ids
             if (entry := catalog.tools.get(id_)) is not None and self.is_deferred(entry.tool)
         ]
-        self._loaded.update(hidden)
+        self._loaded.update(dict.fromkeys(hidden))
         return hidden
+
+    def forget(self, tool_ids: Iterable[str]) -> None:
+        """Forget that tools were loaded, because they are gone; the others stay loaded."""
+        for id_ in tool_ids:
+            self._loaded.pop(id_, None)
 
     async def named(self, wanted: Sequence[str]) -> tuple[list[Tool], list[str]]:
         """Return deferred or loaded tools by id or wire name, and the names not found."""
@@ -122,22 +198,58 @@ class Shown:
     # -- views -------------------------------------------------------------------------
 
     async def view(self, dialect: str, *, strict: bool) -> View:
-        """Project what the session may use now."""
+        """Project what the session may use now.
+
+        What was loaded comes after what always was, in the order of loading, and the
+        listing names every tool whose schema was hidden at first: so requests differ at
+        their ends, and what a provider cached of them stays valid.
+        """
         offered = await self.offered()
-        shown = [tool for tool in offered if not self.is_deferred(tool)]
-        hidden = [tool for tool in offered if self.is_deferred(tool)]
-        if hidden:
+        key = (offered, tuple(self._loaded), self._stored)
+        kept = self._views.get((dialect, strict))
+        if kept is not None and kept[0] == key:
+            return kept[1]
+        later = {tool.id: tool for tool in offered if self.is_deferrable(tool)}
+        shown = [tool for tool in offered if tool.id not in later]
+        if later:
             shown.append(crib.SEARCH)
         if self._stored:
             shown.append(crib.READ)
-        return self.project(shown, self.dialect(dialect), strict=strict, hidden=hidden)
+        shown += [later[id_] for id_ in self._loaded if id_ in later]
+        hidden = [tool for id_, tool in later.items() if id_ not in self._loaded]
+        view = self.project(
+            shown,
+            self.dialect(dialect),
+            strict=strict,
+            hidden=hidden,
+            listed=tuple(later.values()),
+        )
+        self._views[dialect, strict] = (key, view)
+        return view
 
-    async def everything(self) -> View:
-        """Return a view of all that may be used, schemas and audience aside."""
-        catalog = self._session.toolbox.catalog
-        tools = [e.tool for e in catalog.tools.values() if self._may(e.tool)]
-        mcp = self.dialect("mcp")
-        return self.project([*tools, crib.SEARCH, crib.READ], mcp, strict=False)
+    def single(self, name: str) -> View:
+        """Return a view of one tool, by id or wire name, schemas and audience aside.
+
+        An app that calls a tool by its name pays for that tool, not for the catalog.
+        """
+        tool = self._found(name)
+        kept = self._singles.get(name)
+        if kept is not None and (kept.tools.get(tool.id) is tool if tool else not kept.tools):
+            return kept
+        if len(self._singles) >= _KEPT:
+            self._singles.clear()
+        tools = () if tool is None else (tool,)
+        view = self._singles[name] = self.project(tools, self.dialect("mcp"), strict=False)
+        return view
+
+    def _found(self, name: str) -> Tool | None:
+        for own in crib.TOOLS:
+            if name in {own.id, names.wire_name(own.id)}:
+                return own if own is not crib.SEARCH or self.searchable else None
+        entry = self._session.toolbox.catalog.find(name)
+        if isinstance(entry, Refusal) or not self.may(entry.tool):
+            return None
+        return entry.tool
 
     def dialect(self, name: str) -> Dialect:
         """Return a dialect of the core, or of a pack that policy names as projector."""
@@ -153,6 +265,7 @@ class Shown:
         *,
         strict: bool,
         hidden: Sequence[Tool] = (),
+        listed: Sequence[Tool] = (),
     ) -> View:
         """Project some tools."""
         toolbox = self._session.toolbox
@@ -170,7 +283,7 @@ class Shown:
             tools={tool.id: tool for tool in tools},
             hidden={tool.id: tool for tool in hidden},
             projected=projected,
-            listing=listing(hidden),
+            listing=listing(listed),
         )
 
     # -- from a call back to a tool ------------------------------------------------------
@@ -183,38 +296,62 @@ class Shown:
         if tool.pack == crib.PACK:
             return tool
         entry = self._session.toolbox.catalog.tools.get(tool.id)
-        if entry is None or not self._may(tool):
-            text = f"{tool.id} was withdrawn since it was shown. Nothing ran."
-            return refuse("tool.hidden", tool.id, text)
+        if entry is None or not self.may(tool):
+            return self._withdrawn(tool)
         if entry.tool is not tool and entry.tool.definition_digest != tool.definition_digest:
             text = f"{tool.id} changed since it was shown. Nothing ran. Look at it again."
             return refuse("answer.stale", tool.id, text)
         return tool
 
+    def _withdrawn(self, tool: Tool) -> Refusal:
+        if self._session.toolbox.rules.denies_all_of(tool):
+            text = f"A rule denies every call of {tool.id}. Nothing ran."
+            return refuse("rule.denied", tool.id, text)
+        text = f"{tool.id} was withdrawn since it was shown. Nothing ran."
+        return refuse("tool.hidden", tool.id, text)
+
     def _not_shown(self, view: View, call: Call) -> Refusal:
         """Say why a name is none of the view's; never guess what was meant."""
         name = call.wire_name
         for tool in view.hidden.values():
-            if name in {tool.id, names.wire_name(tool.id)} and self._may(tool):
+            if name in {tool.id, names.wire_name(tool.id)} and self.may(tool):
                 self.load([tool.id])
                 text = (
                     f"{name} had not been loaded, so its parameters were unknown to you. "
                     "It is loaded now. Nothing ran. Call it again to fit its schema."
                 )
                 return refuse("tool.not_loaded", tool.id, text, schema=dict(tool.input_schema))
+        toolbox = self._session.toolbox
+        found = toolbox.catalog.find(name)
+        if isinstance(found, Refusal) and "." not in name and "_" in name:
+            found = toolbox.catalog.find(name.replace("_", ".", 1))
+        if isinstance(found, Refusal):
+            if found.code != "tool.unknown":
+                text = f"{name!r} is not available: {found.text} Nothing ran."
+                return (
+                    refuse(found.code, name, text) if found.code == "pack.disabled" else found
+                )
+        elif self._session.may_use(found.tool) and not self.may(found.tool):
+            return self._forbidden(found.tool)
+        for source in toolbox.sources.pending:
+            if name.startswith((source + ".", source.replace(".", "__") + "__")):
+                text = f"The source {source} of {name!r} has not been read yet. Try again."
+                return refuse("source.pending", name, text, sources=[source])
+        return self._unknown(view, name)
+
+    def _forbidden(self, tool: Tool) -> Refusal:
+        if self._session.toolbox.rules.denies_all_of(tool):
+            return self._withdrawn(tool)
+        effects = ", ".join(sorted(tool.effects))
+        text = f"Mode plan permits no call of {tool.id} ({effects}). Nothing ran."
+        return refuse("mode.denied", tool.id, text)
+
+    def _unknown(self, view: View, name: str) -> Refusal:
         known = [*view.projected.by_wire_name, *map(names.wire_name, view.hidden)]
+        if not known:
+            known = [names.wire_name(tool.id) for tool in self._offer(Audience.MODEL).tools]
         like = names.closest(name, known)
         hint = f" Did you mean {' or '.join(like)}?" if like else ""
-        found = self._session.toolbox.catalog.find(_as_id(name))
-        if isinstance(found, Refusal) and found.code != "tool.unknown":
-            text = f"{name!r} is not available: {found.text} Nothing ran."
-            return refuse(found.code, name, text) if found.code == "pack.disabled" else found
-        if not isinstance(found, Refusal) and self._session.may_use(found.tool):
-            tool = found.tool
-            if not self._may(tool):
-                effects = ", ".join(sorted(tool.effects))
-                text = f"Mode plan permits no call of {tool.id} ({effects}). Nothing ran."
-                return refuse("mode.denied", tool.id, text)
         disabled = self._disabled(name)
         text = f"There is no tool {name!r}. Nothing ran.{disabled or hint}"
         return refuse("tool.unknown", name, text, closest=like)
@@ -226,37 +363,3 @@ class Shown:
             if item.pack_id == pack:
                 return f" The pack {pack!r} is installed and not enabled: {item.how}."
         return ""
-
-
-def _as_id(name: str) -> str:
-    return name if "." in name else name.replace("_", ".", 1)
-
-
-def listing(hidden: Sequence[Tool], budget: int = _LISTING_BUDGET) -> str:
-    """List deferred tools for the system prompt: by pack, one line each, in order.
-
-    Args:
-        hidden: The tools whose schemas are hidden.
-        budget: Characters at most; what does not fit is counted.
-    """
-    if not hidden:
-        return ""
-    lines = [f"Tools to load with {names.wire_name(crib.SEARCH.id)} before calling them:"]
-    group, left = "", len(hidden)
-    size = len(lines[0])
-    for tool in sorted(hidden, key=lambda t: t.id):
-        new = [] if tool_group(tool) == group else [f"{tool_group(tool)}:"]
-        new.append(f"- {names.wire_name(tool.id)}: {tool.description.summary[:120]}")
-        size += sum(len(line) + 1 for line in new)
-        if size > budget:
-            lines.append(f"… and {left} more; search for them.")
-            break
-        group = tool_group(tool)
-        lines += new
-        left -= 1
-    return "\n".join(lines)
-
-
-def tool_group(tool: Tool) -> str:
-    """Return the pack, or pack and source, that a tool is listed under."""
-    return f"{tool.pack}.{tool.source}" if tool.source else tool.pack

@@ -7,8 +7,9 @@ effect on the world; every ending is written down before the next stage starts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -18,11 +19,13 @@ from toolcrib.codes import refuse
 from toolcrib.errors import ToolFailure
 from toolcrib.outcome import Outcome, Refusal
 from toolcrib.question import Question
+from toolcrib.vocabulary import Idempotence
 
 from .item import Item
 
 
 if TYPE_CHECKING:
+    from toolcrib.implementation import Implementation
     from toolcrib.record import Replay
     from toolcrib.tool import Tool
 
@@ -31,14 +34,16 @@ if TYPE_CHECKING:
     from .view import View
 
 
-__all__ = ["end", "preview_of", "readmit", "recorded", "stale", "submit", "take"]
+__all__ = ["end", "preview_of", "readmit", "recorded", "resumes", "stale", "submit", "take"]
 
 
-async def submit(session: Session, view: View, call: Call, batch_id: str) -> Item:
+async def submit(
+    session: Session, view: View, call: Call, batch_id: str, stage_id: str = ""
+) -> Item:
     """Judge one call; the item says whether it may run, is asked, or ended."""
-    item = Item(call, batch_id=batch_id)
+    item = Item(call, batch_id=batch_id, stage_id=stage_id)
     known = recorded(session, call)
-    if known is not None:
+    if known is not None and not resumes(view, item, known):
         take(session, item, known)
         return item
     refusal = await _judge(session, view, item)
@@ -56,6 +61,20 @@ def recorded(
         conversation=session.conversation,
         arguments_digest=admitted.digest if admitted is not None else None,
     )
+
+
+def resumes(view: View, item: Item, known: Replay | Refusal) -> bool:
+    """Tell whether a call whose process died while it ran may simply run again."""
+    if isinstance(known, Refusal) or known.state != "unknown":
+        return False
+    tool = view.tools.get(item.call.tool_id or "")
+    # The tool is given the same key again, so that *keyed* tools are safe as well.
+    item.again = (
+        tool is not None
+        and tool.idempotent is not Idempotence.NO
+        and known.call_id == item.call.id
+    )
+    return item.again
 
 
 def take(session: Session, item: Item, known: Replay | Refusal) -> None:
@@ -103,11 +122,16 @@ async def _judge(session: Session, view: View, item: Item) -> Refusal | None:
         raise AssertionError
     if item.call.provider_id is not None:
         known = recorded(session, item.call, admitted)
-        if known is not None:
+        if known is not None and not (
+            item.again and not isinstance(known, Refusal) and known.state == "unknown"
+        ):
             if isinstance(known, Refusal):
                 return known
             take(session, item, known)
             return None
+    refusal = session.directions.refuses(admitted, item.signature)
+    if refusal is not None:
+        return refusal
     verdict = permission.authorize(admitted, item.signature, session.authority.context())
     if isinstance(verdict, Refusal):
         return verdict
@@ -127,6 +151,9 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
     pack = await session.toolbox.activate_for(tool)
     if isinstance(pack, Refusal):
         return pack
+    if not await session.lifecycle.is_active(tool):
+        text = f"{tool.id} says that it is not there now. Nothing ran. Do something else."
+        return refuse("tool.inactive", tool.id, text)
     inverted = call is item.call
     admitted = _admit(session, view if inverted else None, call, tool, pack)
     if isinstance(admitted, AdmittedCall) and session.toolbox.policy.guards:
@@ -134,7 +161,26 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
     if isinstance(admitted, Refusal):
         return admitted
     item.admitted = admitted
-    item.signature = await pack.signature(tool, admitted.arguments)
+    item.place = session.workspace
+    item.signature = await pack.signature(
+        tool, admitted.arguments, session.host_of(pack.id) if pack.host else None
+    )
+    return await _resolved(item, pack) if "resolve" in tool.companions else None
+
+
+async def _resolved(item: Item, pack: RunnablePack) -> Refusal | None:
+    """Let the tool turn its arguments into a value before anything has an effect."""
+    admitted = item.admitted
+    if admitted is None:  # pragma: no cover - it was admitted a moment ago
+        raise AssertionError
+    implementation = pack.implementations[admitted.tool.id]
+    try:
+        item.resolved = await pack.companion(
+            implementation, "resolve", admitted.arguments, item.stage_id
+        )
+    except ToolFailure as failure:
+        text = f"{admitted.tool.id} rejects this: {failure.text} Nothing ran."
+        return refuse("resolve.refused", admitted.tool.id, text)
     return None
 
 
@@ -148,8 +194,19 @@ def _admit(
         tool,
         validators=session.toolbox.validators,
         inverse=projected.inverse if projected is not None else None,
-        check=implementation.companions.check if implementation is not None else None,
+        check=_check_of(session, implementation, pack),
     )
+
+
+def _check_of(
+    session: Session, implementation: Implementation | None, pack: RunnablePack
+) -> Callable[..., Any] | None:
+    if implementation is None or implementation.companions.check is None:
+        return None
+    check = implementation.companions.check
+    if "check" not in implementation.companions.hosted:
+        return check
+    return partial(check, session.host_of(pack.id))
 
 
 async def _guarded(
@@ -205,7 +262,9 @@ async def _question(
     if admitted is None:  # pragma: no cover - admitted before it is asked
         raise AssertionError
     pack = await session.toolbox.activate_for(admitted.tool)
-    preview = await preview_of(admitted, pack) if not isinstance(pack, Refusal) else None
+    preview = (
+        await preview_of(session, admitted, pack) if not isinstance(pack, Refusal) else None
+    )
     return Question(
         id="q_" + item.call.id.removeprefix("call_"),
         conversation=session.conversation,
@@ -236,7 +295,9 @@ async def _rule_offered(
         return None
     implementation = pack.implementations[admitted.tool.id]
     try:
-        wide = await pack.companion(implementation, "generalize", admitted.arguments)
+        wide = await pack.companion(
+            implementation, "generalize", admitted.arguments, host=session.host_of(pack.id)
+        )
     except ToolFailure:
         return None
     if wide is None:
@@ -244,11 +305,17 @@ async def _rule_offered(
     return permission.offer(wide, admitted, item.signature, session.authority.context())
 
 
-async def preview_of(admitted: AdmittedCall, pack: RunnablePack) -> str | None:
+async def preview_of(
+    session: Session, admitted: AdmittedCall, pack: RunnablePack
+) -> str | None:
     """Return the tool's own description of what would happen, or None."""
     implementation = pack.implementations[admitted.tool.id]
+    if implementation.companions.preview is None:
+        return None
     try:
-        text = await pack.companion(implementation, "preview", admitted.arguments)
+        text = await pack.companion(
+            implementation, "preview", admitted.arguments, host=session.host_of(pack.id)
+        )
     except ToolFailure as failure:
         return f"(the tool cannot show it: {failure.text})"
     return None if text is None else str(text)
@@ -265,7 +332,10 @@ async def stale(session: Session, view: View, item: Item) -> Refusal | None:
     tool = session.shown.tool_of(view, item.call)
     if isinstance(tool, Refusal):
         return tool
-    preview = await preview_of(admitted, pack)
+    if item.place is not session.workspace:
+        text = "The workspace changed after the call was approved. Nothing ran. Call it again."
+        return refuse("answer.stale", admitted.tool.id, text)
+    preview = await preview_of(session, admitted, pack)
     binding = permission.binding(
         admitted, preview=preview, view=view.digest, principal=session.principal
     )

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from toolcrib.tool import Tool
 
 
-
 __all__ = ["Calls", "View"]
 
 

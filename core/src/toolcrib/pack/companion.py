@@ -12,10 +12,12 @@ from toolcrib.errors import DeclarationError
 from toolcrib.typed.introspection import Shape, shape
 
 
-__all__ = ["adapt", "check_arguments", "check_form", "check_values", "where"]
+__all__ = ["adapt", "check_arguments", "check_form", "check_values", "takes_host", "where"]
 
 # Admission and selection are synchronous: a coroutine there would never be awaited.
 _SYNC = frozenset({"check", "check_output", "resolve"})
+# Functions that take the arguments, and may take the host before them.
+_HOSTED = frozenset({"signature", "generalize", "preview", "check", "debug_steps"})
 
 
 def where(function: Callable[..., Any]) -> str:
@@ -67,14 +69,19 @@ def check_arguments(
         DeclarationError: it takes what the tool has not; both functions are named.
     """
     form = shape(function)
-    leading = int(kind == "resolve")
+    leading = _leading(kind, form)
     known = tool.names[1:]
     both = f"{subject}: {kind}: {where(function)}"
     problems = _sync(kind, function, both)
-    if leading and not (form.positional or form.rest):
+    if kind == "resolve" and not (form.positional or form.rest):
         problems.append(f"{both} takes no stage_id: it comes first")
-    if form.only_positional > leading:
-        problems.append(f"{both} takes arguments by position only; they are given by name")
+    if form.only_positional > leading or (
+        form.only_positional and kind != "resolve" and form.positional[0] in known
+    ):
+        problems.append(
+            f"{both} takes arguments by position only; they are given by name, and only "
+            "the host may come first: (host, /, …)"
+        )
     if tool.extra is None:
         problems += [
             f"{both} takes {name!r}, which {where(handler)} does not; it takes "
@@ -84,6 +91,17 @@ def check_arguments(
         ]
     if problems:
         raise DeclarationError(*problems)
+
+
+def takes_host(kind: str, function: Callable[..., Any]) -> bool:
+    """Tell whether a function asks for the host: it takes one parameter by position only."""
+    return kind in _HOSTED and shape(function).only_positional == 1
+
+
+def _leading(kind: str, form: Shape) -> int:
+    if kind == "resolve":
+        return 1
+    return int(kind in _HOSTED and form.only_positional == 1)
 
 
 def check_values(
@@ -123,7 +141,7 @@ def adapt(
     It is given the same typed values as the handler, and only those that it takes.
     """
     form = shape(function)
-    leading = int(kind == "resolve")
+    leading = _leading(kind, form)
     takes = set(form.names[leading:])
     everything = form.extra is not None or takes >= set(tool.names[1:])
     if structure is None and everything:

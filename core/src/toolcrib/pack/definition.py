@@ -300,19 +300,31 @@ class Pack:
 
         self._provide("toolcrib_tools", toolcrib_tools)
 
-    def _companion_given(self, kind: str) -> None:
-        if kind != "signature" or "toolcrib_signature" in self.__dict__:
+    def _companion_given(self, kind: str, hosted: bool) -> None:  # noqa: FBT001 - a callback
+        if kind != "signature" or ("toolcrib_signature" in self.__dict__ and not hosted):
             return
 
+        # pluggy gives a function what it names, so that the host is named where it is used.
         def toolcrib_signature(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-            # Any: a Signature, or an awaitable of one.
-            made = self._tools.get(tool.name) if tool.pack == self.id else None
-            if made is None or tool.source is not None or "signature" not in made.companions:
-                return None
-            function = made.implementation.companions.signature
-            return None if function is None else function(**arguments)
+            return self._signature_of(tool, arguments, None)
 
-        self._provide("toolcrib_signature", toolcrib_signature)
+        def with_host(tool: Tool, arguments: Mapping[str, Any], host: PackHost) -> Any:
+            return self._signature_of(tool, arguments, host)
+
+        self._provide("toolcrib_signature", with_host if hosted else toolcrib_signature)
+
+    def _signature_of(
+        self, tool: Tool, arguments: Mapping[str, Any], host: PackHost | None
+    ) -> Any:
+        # Any: a Signature, or an awaitable of one.
+        made = self._tools.get(tool.name) if tool.pack == self.id else None
+        if made is None or tool.source is not None or "signature" not in made.companions:
+            return None
+        companions = made.implementation.companions
+        if companions.signature is None:
+            return None
+        leading = (host,) if "signature" in companions.hosted else ()
+        return companions.signature(*leading, **arguments)
 
     def _provide_sources(self) -> None:
         def toolcrib_sources(host: PackHost) -> Any:

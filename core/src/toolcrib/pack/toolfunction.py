@@ -10,11 +10,20 @@ import inspect
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 import attrs
 
-from toolcrib.context import Context
+from toolcrib.context import Context, PackHost
 from toolcrib.errors import DeclarationError
 from toolcrib.implementation import Companions, Implementation
 from toolcrib.outcome import Outcome
@@ -23,7 +32,7 @@ from toolcrib.tool import Description, Requirements, Tool
 from toolcrib.typed.introspection import Shape
 from toolcrib.vocabulary import Cancellation
 
-from .companion import adapt, check_arguments, check_values
+from .companion import adapt, check_arguments, check_values, takes_host
 
 
 if TYPE_CHECKING:
@@ -75,7 +84,7 @@ class ToolFunction(Generic[P, R]):
         options: Mapping[str, Any],
         form: Shape,
         local: Mapping[str, Any],
-        announce: Callable[[str], None],
+        announce: Callable[[str, bool], None],
     ) -> None:
         self.handler = handler
         self.id = f"{pack}.{name}"
@@ -103,33 +112,65 @@ class ToolFunction(Generic[P, R]):
             value = await value
         return value  # type: ignore[no-any-return]
 
-    # What follows are decorators; each takes the function and returns it unchanged.
+    # What follows are decorators; each takes the function and returns it unchanged. Those
+    # that take the arguments may take the host before them, by position only:
+    # ``def _(host: PackHost, /, city: str)``. It knows the workspace and the settings.
 
+    @overload
     def signature(
         self, function: Callable[P, Later[Signature | None]], /
-    ) -> Callable[P, Later[Signature | None]]:
+    ) -> Callable[P, Later[Signature | None]]: ...
+    @overload
+    def signature(
+        self, function: Callable[Concatenate[PackHost, P], Later[Signature | None]], /
+    ) -> Callable[Concatenate[PackHost, P], Later[Signature | None]]: ...
+    def signature(self, function: Callable[..., Any], /) -> Callable[..., Any]:
         """Say what a call touches: ``(arguments) -> Signature``."""
         return self._beside("signature", function)
 
+    @overload
     def generalize(
         self, function: Callable[P, Later[str | None]], /
-    ) -> Callable[P, Later[str | None]]:
+    ) -> Callable[P, Later[str | None]]: ...
+    @overload
+    def generalize(
+        self, function: Callable[Concatenate[PackHost, P], Later[str | None]], /
+    ) -> Callable[Concatenate[PackHost, P], Later[str | None]]: ...
+    def generalize(self, function: Callable[..., Any], /) -> Callable[..., Any]:
         """Offer the rule that "always" stores: ``(arguments) -> str``."""
         return self._beside("generalize", function)
 
+    @overload
     def preview(
         self, function: Callable[P, Later[str | None]], /
-    ) -> Callable[P, Later[str | None]]:
+    ) -> Callable[P, Later[str | None]]: ...
+    @overload
+    def preview(
+        self, function: Callable[Concatenate[PackHost, P], Later[str | None]], /
+    ) -> Callable[Concatenate[PackHost, P], Later[str | None]]: ...
+    def preview(self, function: Callable[..., Any], /) -> Callable[..., Any]:
         """Describe a call without any effect: ``(arguments) -> str``."""
         return self._beside("preview", function)
 
-    def check(self, function: Callable[P, None], /) -> Callable[P, None]:
+    @overload
+    def check(self, function: Callable[P, None], /) -> Callable[P, None]: ...
+    @overload
+    def check(
+        self, function: Callable[Concatenate[PackHost, P], None], /
+    ) -> Callable[Concatenate[PackHost, P], None]: ...
+    def check(self, function: Callable[..., Any], /) -> Callable[..., Any]:
         """Refuse what the schema cannot: ``(arguments)``, raises ``Invalid``; not async."""
         return self._beside("check", function)
 
+    @overload
     def debug_steps(
         self, function: Callable[P, Iterable[str]], /
-    ) -> Callable[P, Iterable[str]]:
+    ) -> Callable[P, Iterable[str]]: ...
+    @overload
+    def debug_steps(
+        self, function: Callable[Concatenate[PackHost, P], Iterable[str]], /
+    ) -> Callable[Concatenate[PackHost, P], Iterable[str]]: ...
+    def debug_steps(self, function: Callable[..., Any], /) -> Callable[..., Any]:
         """Say step by step what a call would do: ``(arguments) -> lines``."""
         return self._beside("debug_steps", function)
 
@@ -177,7 +218,7 @@ class ToolFunction(Generic[P, R]):
             check_arguments(kind, function, self._form, self.handler, self.id)
         self._companions[kind] = function
         self._tool = self._implementation = None
-        self._announce(kind)
+        self._announce(kind, takes_host(kind, function))
         return function
 
     @property
@@ -268,10 +309,11 @@ class ToolFunction(Generic[P, R]):
                 else adapt(kind, function, self._form, structure)
                 for kind, function in self._companions.items()
             }
+            hosted = frozenset(k for k, f in self._companions.items() if takes_host(k, f))
             self._implementation = Implementation(
                 tool=tool,
                 handler=self.handler,
-                companions=Companions(**ready),
+                companions=Companions(**ready, hosted=hosted),
                 structure=structure,
                 unstructure=typed.unstructurer(self.handler, local=self._local),
             )

@@ -68,6 +68,9 @@ class RuleSet:
         self._exact: dict[str, list[int]] = {}
         self._packs: dict[str, list[int]] = {}
         self._others: list[int] = []
+        # Tools that rules without fields deny: by id, and by pattern.
+        self._denied: set[str] = set()
+        self._denying: list[Rule] = []
         for order, rule in enumerate(self.rules):
             self._place(order, rule)
 
@@ -75,6 +78,11 @@ class RuleSet:
         return len(self.rules)
 
     def _place(self, order: int, rule: Rule) -> None:
+        if rule.verdict is Verdict.DENY and not rule.fields:
+            if rule.exact_tool is not None:
+                self._denied.add(rule.exact_tool)
+            else:
+                self._denying.append(rule)
         if rule.exact_tool is not None:
             self._exact.setdefault(rule.exact_tool, []).append(order)
             return
@@ -94,6 +102,12 @@ class RuleSet:
         found = ToolRules(tool, self._naming(tool))
         self._tools[tool.id] = found
         return found
+
+    def denies_all_of(self, tool: Tool) -> bool:
+        """Tell whether a rule denies every call of a tool, whatever it touches."""
+        if tool.id in self._denied:
+            return True
+        return bool(self._denying) and any(r.names_tool(tool.id) for r in self._denying)
 
     def _naming(self, tool: Tool) -> list[BoundRule]:
         orders = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from toolcrib import canonical
@@ -17,7 +17,7 @@ from toolcrib.tool import Provenance
 from .facts import Replay, ending, facts_of, refused_facts
 from .forms import outcome_to_json, text_of
 from .grants import USE_GRANT
-from .replays import Replays, storable, uncertain
+from .replays import Replays, Unfinished, storable, uncertain
 
 
 __all__ = ["Calls", "check_name"]
@@ -304,11 +304,22 @@ class Calls(Replays):
             body = text_of({"outcome": outcome_to_json(outcome)})
             self._append(conversation, "late", body, call=outcome.call_id)
 
-    def recover(self, conversation: str | None = None) -> tuple[Outcome, ...]:
-        """Close the calls of dead processes as ``uncertain``; return their outcomes."""
+    def recover(
+        self,
+        conversation: str | None = None,
+        *,
+        keep: Callable[[Unfinished], bool] | None = None,
+    ) -> tuple[Outcome, ...]:
+        """Close the calls of dead processes as ``uncertain``; return their outcomes.
+
+        Args:
+            conversation: The only conversation to look at.
+            keep: Tells which calls stay open, because they may be taken over
+                (``intent(again=True)``).
+        """
         closed = []
         for call in self.unfinished(conversation):
-            if call.live:
+            if call.live or (keep is not None and keep(call)):
                 continue
             outcome = uncertain(call.call_id, call.tool_id)
             try:

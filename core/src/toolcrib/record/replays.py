@@ -51,6 +51,7 @@ class Unfinished:
     idempotency_key: str
     begun: float
     live: bool
+    definition_digest: str = ""
 
 
 def storable(text: str | None) -> str | None:
@@ -134,6 +135,7 @@ class Replays(Journal):
                 idempotency_key=facts["idempotency_key"],
                 begun=begun,
                 live=self._alive(run),
+                definition_digest=facts["definition_digest"],
             )
             found.append(one)
         return tuple(found)

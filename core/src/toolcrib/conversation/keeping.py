@@ -1,0 +1,57 @@
+"""Keep long results out of the model's way, and page through them later."""
+
+from __future__ import annotations
+
+import base64
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from toolcrib.errors import ToolcribError
+from toolcrib.execution import bound
+from toolcrib.outcome import File, Result, Text
+
+
+if TYPE_CHECKING:
+    from toolcrib.outcome import ArtifactLink, Outcome
+    from toolcrib.tool import Tool
+
+    from .session import Session
+
+
+__all__ = ["bounded", "page"]
+
+
+async def bounded(session: Session, tool: Tool, outcome: Outcome) -> Outcome:
+    """Shorten a result to its budget; the whole goes to the artifact store."""
+    policy = session.toolbox.policy
+    budget = tool.result_budget if tool.result_budget is not None else policy.result_budget
+
+    async def keep(data: bytes, media_type: str, title: str) -> ArtifactLink | None:
+        try:
+            link = await session.artifacts.put(data, media_type=media_type, title=title)
+        except ToolcribError:
+            return None
+        session.shown.stored()
+        return link
+
+    result = await bound(outcome.result, budget, keep=keep)
+    return outcome if result is outcome.result else attrs.evolve(outcome, result=result)
+
+
+async def page(session: Session, digest: str, start: int, size: int) -> Result:
+    """Return a part of an artifact of this conversation, for ``crib.read``."""
+    data = await session.artifacts.get(digest, start=start, size=size)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        # A range may cut a character at either end; more than that is no text.
+        if len(data) - error.end > 4 and error.start > 4:
+            encoded = base64.b64encode(data).decode()
+            block = File(encoded, "application/octet-stream", "part")
+            return Result(f"{len(data)} bytes from {start}", [block])
+        text = data.decode(errors="ignore")
+    more = len(data) == size
+    note = f"; continue with start={start + len(data)}" if more else ""
+    return Result(f"{len(data)} bytes from {start}{note}", [Text(text)])
