@@ -277,8 +277,9 @@ def test_being_stopped_leaves_one_result_for_each_call(home, desk, asked, sent, 
     """What ran keeps its result, what was stopped or never begun reads cancelled."""
     file = home.workspace / "calls.jsonl"
     replies = [
-        asked(("desk_ping", {}), ("desk_hang", {}), id_="one"),
-        asked(("desk_note", {"path": "n", "text": "x"}), id_="two"),
+        asked(("desk_ping", {}), id_="ran"),
+        asked(("desk_hang", {}), ("nope", {}), id_="stopped"),
+        asked(("desk_note", {"path": "n", "text": "x"}), id_="unstarted"),
     ]
     file.write_text("\n".join(map(json.dumps, replies)))
     with home.spawn("run", file, "--mode", "trust", "--conversation", "c") as process:
@@ -288,13 +289,14 @@ def test_being_stopped_leaves_one_result_for_each_call(home, desk, asked, sent, 
         process.send_signal(sent)
         out, _ = process.communicate(timeout=30)
     found = [json.loads(line) for line in out.splitlines()]
-    assert [m["tool_call_id"] for m in found] == ["one-0", "one-1", "two-0"]
-    assert found[0]["content"].startswith("pong")
-    assert all("cancelled" in m["content"] for m in found[1:])
+    ids = ["ran-0", "stopped-0", "stopped-1", "unstarted-0"]
+    assert [m["tool_call_id"] for m in found] == ids
+    words = ["pong", "cancelled", "unknown_tool", "cancelled"]
+    assert [m["content"].split()[0] for m in found] == words
     assert process.returncode == code
     assert not (home.workspace / "n").exists()
     statuses = [r["status"] for r in home.json("ledger", "show", "c")]
-    assert sorted(statuses) == ["cancelled", "ok"]
+    assert sorted(statuses) == ["cancelled", "ok", "unknown_tool"]
     assert home.run("ledger", "verify").exit_code == 0
 
 
