@@ -232,8 +232,9 @@ class ActivePack:
             raise Failed(text) from error
 
     async def close(self) -> None:
-        """Stop hearing events, and let the threads end."""
+        """Let the last events be heard, for as long as a hook has, and the threads end."""
         if self._observing is not None:
+            await asyncio.wait([self._observing], timeout=self._deadline)
             self._observing.cancel()
             await asyncio.gather(self._observing, return_exceptions=True)
         self._threads.close()
