@@ -200,6 +200,10 @@ def test_activation_finds_dead_sources_and_failing_functions(home, site, signs):
     texts = " ".join(s["text"] for s in found)
     assert "the line is dead" in texts
     assert "who knows" in texts
+    # What failed is known later on as well, without the pack's code.
+    (sign,) = signs()
+    assert sign["code"] == "lifecycle.failed"
+    assert "who knows" in sign["text"]
 
 
 def test_a_lock_that_does_not_hold_is_told(home, desk, signs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib.util
 import os
 import platform
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from toolcrib import places
+from toolcrib.conversation.health import read as troubles
 from toolcrib.errors import PolicyError, RecordError, ToolcribError
 from toolcrib.ownership import check_private_file, check_private_folder
 from toolcrib.policy.file import read as read_policy
@@ -60,6 +62,7 @@ class Checkup:
         if self.policy is not None:
             self.signs += self._workspace_file(self.policy)
             self.signs += self._state(self.policy)
+            self.signs += self._troubles(self.policy)
             self.signs += self._ledger(self.policy)
             self.signs += self._packs(self.policy)
             self.signs += self._lock(self.policy)
@@ -145,6 +148,19 @@ class Checkup:
             yield from _writable(trust, consequence="it is passed over")
         if not wrong:
             yield Sign(area="state", state="ok", text=f"{folder} is yours alone")
+
+    def _troubles(self, policy: Policy) -> Iterator[Sign]:
+        """Tell of functions that failed in other processes, where no call waited for them."""
+        for trouble in troubles(policy.state or places.state_folder()):
+            when = dt.datetime.fromtimestamp(trouble.time, dt.UTC).isoformat(timespec="seconds")
+            text = (
+                f"{trouble.function} of {trouble.tool_id} failed {trouble.count} times, last "
+                f"at {when}: {trouble.problem}"
+            )
+            fix = [f"toolcrib explain {trouble.tool_id}"]
+            yield Sign(
+                area="lifecycle", state="warn", code="lifecycle.failed", text=text, mend=fix
+            )
 
     def _ledger(self, policy: Policy) -> Iterator[Sign]:
         file = Path(policy.ledger) if policy.ledger is not None else Path()
