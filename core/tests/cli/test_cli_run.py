@@ -357,6 +357,18 @@ def test_no_character_loses_a_report(home, desk, asked, encoding):
     assert "\u65e5\u672c\u8a9e" in json.loads(out)[4]["description"]["summary"]
 
 
+@pytest.mark.parametrize(("verdict", "code"), [("allow", 0), ("deny", 12)])
+def test_a_rule_answers_a_question_that_was_left_open(home, desk, asked, verdict, code):
+    """Where nobody sits at a terminal, the policy is where the operator answers."""
+    reply = json.dumps(asked(("desk_note", {"path": "n", "text": "x"})))
+    command = ("run", "-", "--conversation", "c", "--no-ask")
+    assert home.run(*command, given=reply).exit_code == 13
+    home.allow(f'packs = ["toolcrib-desk"]\nrules = ["{verdict} desk.note(path=n)"]\n')
+    assert home.run(*command, given=reply).exit_code == code
+    assert (home.workspace / "n").exists() == (verdict == "allow")
+    assert home.json("ledger", "questions") == []
+
+
 def test_a_workspace_cannot_widen(home, desk, asked):
     """Its policy file only tightens, and what it asked for is said."""
     (home.workspace / "toolcrib.toml").write_text('mode = "trust"\nrules = ["allow *"]\n')

@@ -255,7 +255,7 @@ def _accept(load: _Load, answer: Any) -> tuple[Implementation, ...] | Refusal:
     differences = "; ".join(_differences(finding, tools, hooks))
     text = (
         f"the code of {finding} contradicts its manifest: {differences}. Its author runs "
-        "toolcrib manifest again; until then its tools are withheld"
+        "toolcrib manifest write again; until then its tools are withheld"
     )
     return refuse("pack.drifted", finding.pack_id, text)
 

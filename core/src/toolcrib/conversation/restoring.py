@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from toolcrib import permission
 from toolcrib.call import Call
 from toolcrib.codes import refuse
+from toolcrib.outcome import Refusal
 
 from . import running, submission
 from .batch import Batch
@@ -27,7 +29,8 @@ async def restore(session: Session, batch_id: str) -> Batch:
     """Return a saved batch as it stands now.
 
     Calls that ended have their recorded outcome; calls that were judged and not begun
-    are judged again; questions keep their answers.
+    are judged again; questions keep their answers, and those that have none are asked
+    only if nothing else decides by now.
 
     Raises:
         KeyError: no such batch of this conversation and principal.
@@ -94,7 +97,26 @@ async def _item(session: Session, view: View, saved: Mapping[str, Any], batch_id
         if refusal is not None:
             submission.end(session, item, refusal)
         return item
+    if inquiry.decision is None and _decided_meanwhile(session, item):
+        return item
     item.question = item.asked = inquiry.question
     if inquiry.decision is not None:
         await running.apply(session, view, item, inquiry.decision)
     return item
+
+
+def _decided_meanwhile(session: Session, item: Item) -> bool:
+    """Tell whether rules, grants or mode as they are now decide without a person."""
+    if item.admitted is None:  # pragma: no cover - a question is about an admitted call
+        return False
+    admitted, signature = item.admitted, item.signature
+    verdict = session.directions.refuses(admitted, signature) or permission.authorize(
+        admitted, signature, session.authority.context()
+    )
+    if isinstance(verdict, permission.Asked):
+        return False
+    if isinstance(verdict, Refusal):
+        submission.end(session, item, verdict)
+    else:
+        item.authorized = verdict
+    return True
