@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from toolcrib.call import AuthorizedCall
     from toolcrib.execution import CancelToken, Terms
     from toolcrib.question import Decision
+    from toolcrib.toolbox import Toolbox
 
     from .item import Item
     from .runnable import RunnablePack
@@ -170,7 +171,8 @@ async def _executed(
         terms=_terms(session, item, pack, sink),
     )
     outcome = await _finished(session, item, outcome, notes, pack.id)
-    if not record.end(toolbox.ledger, outcome, diagnostics=diagnostics.facts or None):
+    facts: Any = _scrubbed(toolbox, diagnostics.facts) or None
+    if not record.end(toolbox.ledger, outcome, diagnostics=facts):
         result = attrs.evolve(
             outcome.result,
             notes=(*outcome.result.notes, "not recorded: the ledger could not be written"),
@@ -196,6 +198,9 @@ def _terms(session: Session, item: Item, pack: RunnablePack, sink: Sink | None) 
         def check_schema(value: Any) -> Any:
             return admission.check_output(tool, value, toolbox.validators)
 
+        def late(outcome: Outcome) -> None:
+            toolbox.ledger.late(_without_secrets(toolbox, outcome))
+
         terms = session.terms[tool.id] = execution.Terms(
             session=session.id,
             timeout=tool.timeout if tool.timeout is not None else policy.timeout,
@@ -203,7 +208,7 @@ def _terms(session: Session, item: Item, pack: RunnablePack, sink: Sink | None) 
             pack_retry=pack_retry if pack.has("toolcrib_retry") else None,
             check_schema=check_schema if tool.output_schema is not None else None,
             guard=session.loop_guard,
-            on_late=toolbox.ledger.late,
+            on_late=late,
             asynchronous=policy.allow_async,
         )
     if sink is None:
@@ -227,7 +232,7 @@ def _reporter(
             item,
             sink,
             "call.progress",
-            message=message,
+            message=_scrubbed(session.toolbox, message),
             progress=progress,
             total=total,
         )
@@ -250,12 +255,21 @@ async def _finished(
         if isinstance(reviewer, ActivePack):
             answer = await reviewer.review(admitted, outcome)
             outcome = permission.reviewed(outcome, answer, reviewer=name)
-    secrets = session.toolbox.secrets
-    if secrets is not None and secrets.scrubber:
-        outcome = secrets.scrubber.outcome(outcome)
+    outcome = _without_secrets(session.toolbox, outcome)
     if outcome.result.directives:
         outcome = session.directions.take(admitted.tool, pack_id, outcome)
     return await keeping.bounded(session, admitted.tool, outcome)
+
+
+def _without_secrets(toolbox: Toolbox, outcome: Outcome) -> Outcome:
+    secrets = toolbox.secrets
+    return outcome if secrets is None else secrets.scrubber.outcome(outcome)
+
+
+def _scrubbed(toolbox: Toolbox, value: Any) -> Any:
+    """Return a value that a handler said without the secrets that were given out."""
+    secrets = toolbox.secrets
+    return value if secrets is None else secrets.scrubber.value(value)
 
 
 def _ending(item: Item) -> dict[str, Any]:

@@ -334,7 +334,8 @@ class SecretBinding:
     """Where a secret comes from, and which tools may send it where.
 
     Attributes:
-        env, file: Environment variable, or file whose content it is; exactly one.
+        env, file, keyring: Environment variable, file whose content it is, or entry of
+            the system's keyring as ``service/user``; exactly one.
         tools: Tool ids that may use it; ``*`` stands for any characters.
         destinations: Hosts it may be sent to; empty: the tool need not name one.
     """
@@ -343,11 +344,15 @@ class SecretBinding:
     file: Path | None = part(None, optional(path))  # noqa: RUF009 - a field all the same
     tools: tuple[str, ...] = part((), listed(word))
     destinations: tuple[str, ...] = part((), listed(word))
+    keyring: str | None = part(None, optional(word))
 
     def __attrs_post_init__(self) -> None:
-        if (self.env is None) == (self.file is None):
-            text = "a secret comes from exactly one of env and file"
+        if [self.env, self.file, self.keyring].count(None) != 2:
+            text = "a secret comes from exactly one of env, file and keyring"
             raise BadValue(text)
+        if self.keyring is not None and not all(self.keyring.partition("/")[::2]):
+            text = "an entry of the keyring is service/user"
+            raise BadValue(text, "keyring")
         if not self.tools:
             text = "name the tools that may use it"
             raise BadValue(text, "tools")
