@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from toolcrib import crib, names, projection
+from toolcrib import canonical, crib, names, projection
 from toolcrib.codes import refuse
 from toolcrib.outcome import Refusal
 from toolcrib.projection.dialects import CORE
@@ -34,6 +34,7 @@ __all__ = ["Described", "Shown"]
 # Effects of calls that plan mode may run; a tool with none of them can do nothing there.
 _PLANNABLE = frozenset({Effect.FS_READ, Effect.NET_READ, Effect.HOST_STATE})
 _KEPT = 256
+_SCHEMA = 8_000
 
 
 @attrs.frozen(kw_only=True)
@@ -316,9 +317,11 @@ class Shown:
         for tool in view.hidden.values():
             if name in {tool.id, names.wire_name(tool.id)} and self.may(tool):
                 self.load([tool.id])
+                schema = canonical.dumps(tool.input_schema)
+                fitting = f": {schema}" if len(schema) <= _SCHEMA else ", which is declared now"
                 text = (
                     f"{name} had not been loaded, so its parameters were unknown to you. "
-                    "It is loaded now. Nothing ran. Call it again to fit its schema."
+                    f"It is loaded now. Nothing ran. Call it again to fit its schema{fitting}"
                 )
                 return refuse("tool.not_loaded", tool.id, text, schema=dict(tool.input_schema))
         toolbox = self._session.toolbox

@@ -1,0 +1,83 @@
+"""After a crash: what may run again is taken over, what may not is said to be uncertain."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+PROGRAM = """
+import asyncio, os, signal, sys
+from toolcrib import Context, Pack, Policy, Signature, Toolbox
+
+pack = Pack("work")
+
+@pack.tool(effects={"host_state"}, idempotent=sys.argv[2])
+async def once(ctx: Context) -> str:
+    "Do something once."
+    with open(sys.argv[1] + ".ran", "a") as out:
+        out.write(ctx.idempotency_key + "\\n")
+    if sys.argv[3] == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+@once.signature
+def _():
+    return Signature(effects={"host_state"})
+
+REPLY = {"id": "r1", "choices": [{"message": {"role": "assistant", "tool_calls": [
+    {"id": "a", "type": "function", "function": {"name": "work_once", "arguments": "{}"}}]}}]}
+
+async def main():
+    policy = Policy(local=[pack], ledger=sys.argv[1], mode="trust", rules=["allow work.once"])
+    async with Toolbox(policy) as box, box.session("c") as session:
+        await session.view("openai")
+        print((await session.answer(REPLY))[0]["content"])
+
+asyncio.run(main())
+"""
+
+
+def start(tmp_path, idempotent, how):
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(PROGRAM))
+    ledger = tmp_path / "private" / "ledger.sqlite"
+    done = subprocess.run(
+        [sys.executable, str(file), str(ledger), idempotent, how],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    ran = (tmp_path / "private" / "ledger.sqlite.ran").read_text().split()
+    return done, ran
+
+
+@pytest.mark.parametrize("idempotent", ["yes", "keyed"])
+def test_a_replayable_call_of_a_dead_process_is_taken_over(tmp_path, idempotent):
+    """The same reply again runs it once more, with the same key, and then never again."""
+    (tmp_path / "private").mkdir(mode=0o700)
+    died, ran = start(tmp_path, idempotent, "die")
+    assert died.returncode == -signal.SIGKILL
+    assert len(ran) == 1
+    again, ran = start(tmp_path, idempotent, "live")
+    assert again.stdout.strip() == "done", again.stderr
+    assert len(ran) == 2
+    assert len(set(ran)) == 1
+    third, ran = start(tmp_path, idempotent, "live")
+    assert third.stdout.startswith("done")
+    assert "replayed" in third.stdout
+    assert len(ran) == 2
+
+
+def test_any_other_call_of_a_dead_process_is_uncertain_and_never_run_again(tmp_path):
+    """The effect may have happened."""
+    (tmp_path / "private").mkdir(mode=0o700)
+    start(tmp_path, "no", "die")
+    again, ran = start(tmp_path, "no", "live")
+    assert again.stdout.startswith("uncertain")
+    assert len(ran) == 1
