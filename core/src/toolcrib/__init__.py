@@ -78,10 +78,15 @@ if TYPE_CHECKING:
     from .typed.constraints import Multiple as Multiple
     from .typed.constraints import Pattern as Pattern
     from .typed.constraints import Url as Url
+    from .validator import Validators as Validators
     from .vocabulary import Access as Access
     from .vocabulary import Audience as Audience
+    from .vocabulary import Cancellation as Cancellation
+    from .vocabulary import Concurrency as Concurrency
     from .vocabulary import Effect as Effect
+    from .vocabulary import Idempotence as Idempotence
     from .vocabulary import Kind as Kind
+    from .vocabulary import Label as Label
     from .vocabulary import Mode as Mode
     from .vocabulary import Scope as Scope
     from .vocabulary import Status as Status
@@ -119,7 +124,11 @@ _HOMES = {
     "tool": ("Description", "Example", "Provenance", "Requirements", "Tool"),
     "toolbox": ("Toolbox",),
     "conversation.view": ("Calls", "View"),
-    "vocabulary": ("Access", "Audience", "Effect", "Kind", "Mode", "Scope", "Status"),
+    "validator": ("Validators",),
+    "vocabulary": (
+        *("Access", "Audience", "Cancellation", "Concurrency", "Effect", "Idempotence"),
+        *("Kind", "Label", "Mode", "Scope", "Status"),
+    ),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

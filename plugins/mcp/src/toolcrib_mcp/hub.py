@@ -1,0 +1,83 @@
+"""The servers of one toolbox, found again by the helper tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolcrib import Context, NotFound, PackHost
+from toolcrib import Source as LiveSource
+
+from .server import Server
+from .settings import Problem, read
+
+
+__all__ = ["Hub", "Hubs"]
+
+
+class Hub:
+    """The servers that one policy configures."""
+
+    def __init__(self, host: PackHost) -> None:
+        found = read(host.settings, root=host.workspace.root)
+        self.problems: tuple[Problem, ...] = found.problems
+        self.servers: Mapping[str, Server] = {
+            name: Server(config, host) for name, config in found.configs.items()
+        }
+        for problem in self.problems:
+            host.logger.warning("%s", problem.text)
+
+    def server(self, name: str) -> Server:
+        """Return a server.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        if name not in self.servers:
+            known = ", ".join(sorted(self.servers)) or "none"
+            text = f"No server {name!r} is configured; there are: {known}."
+            raise NotFound(text, code="mcp.unknown_server")
+        return self.servers[name]
+
+
+class Hubs:
+    """The hub of each host that the pack was given; several toolboxes may be open at once."""
+
+    def __init__(self) -> None:
+        self._hubs: list[tuple[PackHost, Hub]] = []
+
+    def open(self, host: PackHost) -> list[LiveSource]:
+        """Make the servers of a host; they are forgotten when all of them were closed."""
+        hub = Hub(host)
+        self._hubs.append((host, hub))
+        return [_Kept(server, self, hub) for server in hub.servers.values()]
+
+    def of(self, ctx: Context) -> Hub:
+        """Return the hub of a call's host."""
+        for host, hub in self._hubs:
+            if host is ctx.host:
+                return hub
+        return Hub(ctx.host) if not ctx.host.settings else self._only(ctx)
+
+    def _only(self, ctx: Context) -> Hub:
+        text = "The servers of this toolbox are not open."
+        raise NotFound(text, code="mcp.unknown_server")
+
+    def forget(self, hub: Hub) -> None:
+        """Let go of a hub whose servers are closed."""
+        if all(server.connection.state == "closed" for server in hub.servers.values()):
+            self._hubs = [each for each in self._hubs if each[1] is not hub]
+
+
+class _Kept:
+    """A server as a live source; tells the hubs when it is closed."""
+
+    def __init__(self, server: Server, hubs: Hubs, hub: Hub) -> None:
+        self.name = server.name
+        self.open = server.open
+        self.tools = server.tools
+        self._server, self._hubs, self._hub = server, hubs, hub
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self._server.close()
+        self._hubs.forget(self._hub)

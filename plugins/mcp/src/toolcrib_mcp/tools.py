@@ -1,0 +1,263 @@
+"""From what a server declares to a tool of ours: nothing is believed that loosens."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from toolcrib import (
+    Cancellation,
+    Concurrency,
+    Description,
+    Effect,
+    Idempotence,
+    Implementation,
+    Label,
+    SchemaError,
+    Tool,
+    Validators,
+)
+
+from .settings import ServerConfig
+from .texts import cleaned, name, one_line
+
+
+__all__ = ["Offer", "Withheld", "offers"]
+
+Run = Callable[..., Awaitable[Any]]
+
+_MOST_TEXT = 16 * 1024
+_MOST_SCHEMA = 256 * 1024
+_DEEPEST = 64
+
+_HERE = frozenset({Effect.FS_READ, Effect.FS_WRITE, Effect.PROCESS, Effect.HOST_STATE})
+_READS = frozenset({Effect.FS_READ, Effect.NET_READ})
+_CHANGES = frozenset({Effect.FS_WRITE, Effect.NET_WRITE})
+
+
+@attrs.frozen
+class Withheld:
+    """A tool that is not offered, and why."""
+
+    name: str
+    text: str
+
+
+@attrs.frozen
+class Offer:
+    """The tools of a server at one moment."""
+
+    implementations: tuple[Implementation, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    headers: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+class _Bad(ValueError):
+    pass
+
+
+def offers(config: ServerConfig, listed: Iterable[Any], run: Run) -> Offer:
+    """Make tools of what a server lists; what is wrong with one concerns it alone.
+
+    Args:
+        config: The server.
+        listed: Raw declarations.
+        run: ``run(ctx, name, arguments)`` calls one.
+    """
+    made: dict[str, Implementation] = {}
+    withheld: dict[str, Withheld] = {}
+    for position, raw in enumerate(listed):
+        known = raw.get("name") if isinstance(raw, Mapping) else None
+        shown = known if isinstance(known, str) else f"number {position + 1}"
+        if isinstance(known, str) and not _wanted(config, known):
+            continue
+        if shown in made or shown in withheld:
+            if shown in made and _same(made[shown], raw, config):
+                continue
+            made.pop(shown, None)
+            withheld[shown] = Withheld(one_line(shown, 80), "the server lists the name twice")
+            continue
+        try:
+            made[shown] = _implementation(config, raw, run)
+        except _Bad as error:
+            withheld[shown] = Withheld(one_line(shown, 80), str(error))
+    return Offer(tuple(made.values()), tuple(withheld.values()))
+
+
+def _wanted(config: ServerConfig, tool: str) -> bool:
+    return tool not in config.without and (not config.tools or tool in config.tools)
+
+
+def _same(one: Implementation, raw: Any, config: ServerConfig) -> bool:
+    """Tell whether a second entry says exactly what the first one says."""
+    try:
+        return _tool(config, raw).definition_digest == one.tool.definition_digest
+    except _Bad:
+        return False
+
+
+def _implementation(config: ServerConfig, raw: Any, run: Run) -> Implementation:
+    tool = _tool(config, raw)
+    remote = tool.id.split(".", 2)[2]
+    return Implementation(
+        tool=tool,
+        handler=functools.partial(_call, run, remote),
+        structure=lambda arguments: {"arguments": dict(arguments)},
+    )
+
+
+async def _call(run: Run, remote: str, ctx: Any, *, arguments: dict[str, Any]) -> Any:
+    return await run(ctx, remote, arguments)
+
+
+def _tool(config: ServerConfig, raw: Any) -> Tool:
+    if not isinstance(raw, Mapping):
+        text = "it is no object"
+        raise _Bad(text)
+    remote = name(raw.get("name"))
+    if remote is None:
+        text = "its name is empty, too long, or holds characters that cannot be shown"
+        raise _Bad(text)
+    hints = raw.get("annotations")
+    hints = hints if isinstance(hints, Mapping) else {}
+    title = _title(raw, hints, remote)
+    trusted = config.trusted
+    return Tool(
+        id=f"mcp.{config.name}.{remote}",
+        title=title,
+        description=_description(config, raw, hints, title),
+        input_schema=_input_schema(raw.get("inputSchema")),
+        output_schema=_output_schema(raw.get("outputSchema")),
+        category="mcp",
+        tags=("mcp", config.name),
+        effects=_effects(config, hints),
+        idempotent=(
+            Idempotence.YES
+            if trusted and (_hint(hints, "idempotentHint") is True or _reads_only(hints))
+            else Idempotence.NO
+        ),
+        concurrency=Concurrency.SHARED if config.concurrency > 1 else Concurrency.EXCLUSIVE,
+        cancellation=Cancellation.REMOTE,
+        labels=frozenset(Label),
+        timeout=config.timeout,
+    )
+
+
+def _title(raw: Mapping[str, Any], hints: Mapping[str, Any], remote: str) -> str:
+    for value in (raw.get("title"), hints.get("title")):
+        if isinstance(value, str) and one_line(value, 120):
+            return one_line(value, 120)
+    return remote
+
+
+def _description(
+    config: ServerConfig, raw: Mapping[str, Any], hints: Mapping[str, Any], title: str
+) -> Description:
+    text = raw.get("description")
+    text = cleaned(text).strip() if isinstance(text, str) else ""
+    if len(text) > _MOST_TEXT:
+        text = text[:_MOST_TEXT] + " […]"
+    summary, _, details = text.partition("\n\n")
+    cautions = []
+    if _hint(hints, "destructiveHint") is True and not _reads_only(hints):
+        cautions.append("The server says that this may destroy something.")
+    return Description(
+        summary=summary or title, details=details.strip(), cautions=tuple(cautions)
+    )
+
+
+def _schema(value: Any, what: str) -> dict[str, Any]:
+    """Return a schema as it was sent; bounded, and with the root type that is implied."""
+    if not isinstance(value, Mapping):
+        text = f"its {what} is no JSON Schema object"
+        raise _Bad(text)
+    try:
+        size = len(json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError) as error:
+        text = f"its {what} is no JSON: {error}"
+        raise _Bad(text) from error
+    if size > _MOST_SCHEMA or _depth(value) > _DEEPEST:
+        text = f"its {what} is larger than {_MOST_SCHEMA} bytes or deeper than {_DEEPEST}"
+        raise _Bad(text)
+    return dict(value)
+
+
+def _depth(value: Any) -> int:
+    deepest, waiting = 0, [(value, 1)]
+    while waiting:
+        item, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        if deepest > _DEEPEST:
+            break
+        inner = item.values() if isinstance(item, Mapping) else item
+        if isinstance(item, Mapping | list):
+            waiting += [(each, depth + 1) for each in inner]
+    return deepest
+
+
+def _input_schema(value: Any) -> dict[str, Any]:
+    schema = _schema(value, "input schema")
+    kind = schema.get("type")
+    if kind is None:
+        # Without a type it would be a schema of anything; arguments are an object.
+        schema = {"type": "object", **schema}
+    elif kind != "object":
+        text = f"its arguments are declared as {one_line(kind, 40)}, not as an object"
+        raise _Bad(text)
+    return _without_headers(schema)
+
+
+def _without_headers(schema: Any) -> Any:
+    """Take out what tells the transport which arguments go into headers as well."""
+    if isinstance(schema, Mapping):
+        return {k: _without_headers(v) for k, v in schema.items() if k != "x-mcp-header"}
+    if isinstance(schema, list):
+        return [_without_headers(each) for each in schema]
+    return schema
+
+
+def _output_schema(value: Any) -> Mapping[str, Any] | None:
+    """Return a schema that can be enforced; without one, output is simply not typed."""
+    if value is None:
+        return None
+    try:
+        schema = _schema(value, "output schema")
+        Validators().get(schema)
+    except (_Bad, SchemaError, ValueError, TypeError, RecursionError):
+        return None
+    return schema
+
+
+def _hint(hints: Mapping[str, Any], key: str) -> bool | None:
+    value = hints.get(key)
+    return value if isinstance(value, bool) else None
+
+
+def _reads_only(hints: Mapping[str, Any]) -> bool:
+    """Tell whether hints say that nothing is changed, and nothing of them says otherwise."""
+    return _hint(hints, "readOnlyHint") is True and _hint(hints, "destructiveHint") is not True
+
+
+def _effects(config: ServerConfig, hints: Mapping[str, Any]) -> frozenset[Effect]:
+    """Return the upper bound of what a tool may do.
+
+    Hints of a server that policy does not trust can only add to what the user declared.
+    """
+    widest = frozenset(Effect) - _HERE if config.remote else frozenset(Effect)
+    bound = config.effects if config.effects is not None else widest
+    says_changes = _hint(hints, "readOnlyHint") is False or (
+        _hint(hints, "destructiveHint") is True
+    )
+    if config.trusted and _reads_only(hints):
+        reads = frozenset({Effect.NET_READ}) if config.remote else _READS
+        if _hint(hints, "openWorldHint") is False and not config.remote:
+            reads = frozenset({Effect.FS_READ})
+        return reads & (bound | reads)
+    if says_changes and not bound & _CHANGES and config.effects is not None:
+        return bound | ({Effect.NET_WRITE} if config.remote else _CHANGES)
+    return bound
