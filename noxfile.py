@@ -53,7 +53,7 @@ def install(session: nox.Session, *groups: str, members: list[str] = MEMBERS) ->
 def schema_suite(session: nox.Session) -> str:
     """Unpack the JSON Schema test suite, which comes with jsonschema's source archive."""
     folder = Path(session.create_tmp()).resolve() / "schema-suite"
-    if not folder.is_dir():
+    if not any(folder.glob("*/json")):
         session.install("pip")
         session.run(
             *("python", "-m", "pip", "download", "-q", "--no-deps", "--no-binary=:all:"),
