@@ -213,3 +213,31 @@ def test_a_lock_that_does_not_hold_is_told(home, desk, signs):
     (desk / "__init__.py").write_text("# changed\n")
     (sign,) = signs(code=1)
     assert sign["mend"] == ["toolcrib lock diff", "toolcrib lock accept desk"]
+
+
+def test_a_policy_that_was_named_and_is_not_there_is_wrong(home):
+    """It was meant to be used."""
+    found = home.json("doctor", "--policy", home.root / "missing.toml", code=1)
+    assert [s["area"] for s in found["signs"] if s["state"] == "fail"] == ["policy"]
+
+
+def test_a_workspaces_file_is_said_to_be_trusted_or_not(home, desk):
+    """With the command that trusts it."""
+    own = home.workspace / "toolcrib.toml"
+    own.write_text('mode = "plan"\n')
+    (sign,) = [s for s in home.json("doctor")["signs"] if s["area"] == "workspace"]
+    assert sign["state"] == "note"
+    command = sign["mend"][0].split()
+    digest = home.run(*command[1:]).stderr.split()[-1]
+    assert home.run(*command[1:], "--digest", digest).exit_code == 0
+    (sign,) = [s for s in home.json("doctor")["signs"] if s["area"] == "workspace"]
+    assert sign["state"] == "ok"
+    own.write_text("mode = 3\n")
+    assert home.run("doctor").exit_code == 1
+
+
+def test_open_questions_are_told(home, desk):
+    """With the command that lists them."""
+    home.run("call", "desk.note", '{"path": "n", "text": "x"}', "--conversation", "c")
+    found = [s for s in home.json("doctor")["signs"] if s["code"] == "question.open"]
+    assert [s["mend"] for s in found] in ([], [["toolcrib ledger questions"]])

@@ -88,3 +88,53 @@ def test_a_lock_and_develop_exclude_each_other(home, locked):
     """Code that nobody approved never goes with a lock."""
     assert home.run("lock", "write", "--develop").exit_code == 2
     assert home.run("call", "desk.ping", "--develop").exit_code == 3
+
+
+LIVE = """
+from toolcrib import Description, Implementation, Pack, Tool
+
+pack = Pack("live")
+
+
+class Source:
+    name = "remote"
+
+    async def open(self, changed):
+        pass
+
+    async def tools(self):
+        schema = {"type": "object", "properties": {}}
+        tool = Tool(
+            id="live.remote.far", title="Far", description=Description("Far away."),
+            input_schema=schema, effects=frozenset(),
+        )
+        return [Implementation(tool=tool, handler=lambda ctx: "far")]
+
+    async def close(self):
+        pass
+
+
+@pack.source
+def sources(host):
+    return [Source()]
+
+
+@pack.tool(effects=[])
+def near(ctx) -> str:
+    "Near."
+    return "near"
+"""
+
+
+def test_tools_of_live_sources_are_locked_when_asked_to(home, site):
+    """Only then is their pack's code imported; without, they are not judged."""
+    site.install("toolcrib-live", LIVE)
+    home.allow("packs = ['toolcrib-live']")
+    assert home.run("lock", "write", "--live").exit_code == 0
+    lock = json.loads(home.policy.with_name("toolcrib.lock").read_text())
+    assert sorted(lock["packs"]["live"]["tools"]) == ["live.near", "live.remote.far"]
+    assert home.run("lock", "verify").exit_code == 0
+    assert home.run("lock", "verify", "--live").exit_code == 0
+    assert home.run("call", "live.remote.far").stdout == "far\n"
+    assert "toolcrib explain live.remote.far" in home.run("explain", "live.remote.far").stderr
+    assert home.json("explain", "live.remote.far", "{}")["verdict"] == "run"

@@ -394,3 +394,28 @@ def test_a_dead_denial_is_said_before_anything_runs(home, desk, asked):
     result = home.run("run", "-", given=json.dumps(asked(("desk_ping", {}))))
     assert result.exit_code == 0
     assert "did you mean desk.note" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ("{}", "pong"),
+        ('{"text": ""}', ""),
+        ('{"times": null}', "pong"),
+        ('{"times": 2}', "pongpong"),
+        ('{"text": "x", "times": 0}', ""),
+    ],
+)
+def test_what_is_left_out_is_not_sent(home, desk, arguments, answer):
+    """The tool's own defaults hold; an explicit null or empty text arrives as given."""
+    outcome = home.json("call", "desk.ping", arguments)
+    assert [block["text"] for block in outcome["result"]["content"]] == [answer]
+
+
+def test_arguments_of_a_call_come_from_a_file_or_a_pipe(home, desk):
+    """So that no shell has to quote them."""
+    (home.workspace / "a.json").write_text('{"text": "file"}')
+    assert home.run("call", "desk.ping", "@a.json").stdout == "file\n"
+    assert home.run("call", "desk.ping", "-", given='{"text": "pipe"}').stdout == "pipe\n"
+    assert home.run("call", "desk.ping", "@missing.json").exit_code == 2
+    assert home.run("call", "desk.ping", "-", given=b"\xff").exit_code == 2

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import attrs
 import pytest
 
 
@@ -19,6 +20,7 @@ if os.name != "posix":
 import pty
 
 
+PROGRAM = ("-m", "toolcrib")
 # Makes stderr, which is the terminal, the controlling one of the new session.
 LAUNCH = """
 import fcntl, os, sys, termios
@@ -30,13 +32,16 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 class Person:
     """A command on a terminal of its own, and who sits at it."""
 
-    def __init__(self, home, *arguments, stdin=b"", program=("-m", "toolcrib")) -> None:
+    def __init__(
+        self, home, *arguments, stdin=b"", program=("-m", "toolcrib"), out=None
+    ) -> None:
+        """Start it; ``out`` is standard output: a pipe, or the terminal as well."""
         self.seen = ""
         self.terminal, inside = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-c", LAUNCH, *program, *map(str, arguments)],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.PIPE if out is None else inside,
             stderr=inside,
             cwd=home.workspace,
             env=home.environment,
@@ -67,7 +72,7 @@ class Person:
     def ends(self):
         """Wait for the end; return exit code and standard output."""
         with self.process as process:
-            out = process.stdout.read()
+            out = process.stdout.read() if process.stdout is not None else b""
             # What is on the screen is read, or the process cannot close its terminal.
             while select.select([self.terminal], [], [], 0)[0]:
                 try:
@@ -262,3 +267,30 @@ def test_trust_is_asked_for_and_ends_with_any_change(home, desk):
     assert home.run(*call).exit_code == 0
     assert home.run("rules", "trust", "--forget").exit_code == 0
     assert home.run(*call).exit_code == 13
+
+
+def test_a_table_on_a_terminal_has_a_head_and_moves_no_cursor(home, site):
+    """Colours are ours alone; what a pack wrote is escaped."""
+    manifest = json.loads(site.manifest("odd"))
+    manifest["tools"][0]["description"]["summary"] = "a\x1b[2Jc"
+    site.install("toolcrib-odd", "", manifest=json.dumps(manifest).encode())
+    home.allow('packs = ["toolcrib-odd"]')
+    person = Person(home, "tools", out="terminal")
+    person.sees("summary")
+    person.sees("a\\x1b[2Jc")
+    assert person.ends()[0] == 0
+
+
+def test_output_on_a_terminal_is_coloured_unless_told_not_to(home, desk):
+    """NO_COLOR is heard; a result's control codes are escaped."""
+    person = Person(home, "call", "desk.odd", out="terminal")
+    person.sees("\\x1b[2J")
+    assert person.ends()[0] == 0
+    person = Person(home, "check", out="terminal")
+    person.sees("\x1b[32m6 tools")
+    assert person.ends()[0] == 0
+    plain = attrs.evolve(home, environment={**home.environment, "NO_COLOR": "1"})
+    person = Person(plain, "check", out="terminal")
+    person.sees("6 tools, nothing wrong.")
+    assert "\x1b" not in person.seen
+    assert person.ends()[0] == 0
