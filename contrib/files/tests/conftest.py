@@ -16,7 +16,6 @@ import pytest
 from toolcrib import Resource, Signature, ToolFailure
 
 from toolcrib_files import pack
-from toolcrib_files.bound import _bound
 from toolcrib_files.definition import Memory
 
 
@@ -114,8 +113,7 @@ class Session:
 
     def preview(self, name: str, **arguments: Any) -> str:
         host = SimpleNamespace(workspace=SimpleNamespace(root=self.tree.ws))
-        bound = _bound(self.tools[name], host)
-        return bound.companions.preview(**arguments)
+        return self.tools[name].companions.preview(host, **arguments)
 
     def fails(self, code: str, name: str, **arguments: Any) -> ToolFailure:
         """Run a call that must end with a code, and return its failure."""

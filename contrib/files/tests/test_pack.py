@@ -178,11 +178,6 @@ def test_preview_of_a_call_that_cannot_work_says_why(tree, files):
         files.preview("edit", path="f", edits=[{"old": "a", "new": "b"}])
 
 
-def test_preview_without_a_host_tells_from_the_arguments(files):
-    made = files.tools["edit"].companions.preview
-    assert "- a\n+ b" in made(path="f", edits=[{"old": "a", "new": "b"}])
-
-
 # Results and failures.
 
 
@@ -241,7 +236,6 @@ def test_every_kind_of_fault_ends_a_call_in_its_way(kind):
 ENGINE = Path(toolcrib_files.__file__).parent
 PACK = {
     "__init__",
-    "bound",
     "changes",
     "definition",
     "generalizing",

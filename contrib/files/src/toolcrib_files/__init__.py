@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .bound import bind
 from .changes import edit, patch, write
 from .definition import pack
 from .reads import list_, read
@@ -10,5 +9,3 @@ from .searches import glob, grep
 
 
 __all__ = ["edit", "glob", "grep", "list_", "pack", "patch", "read", "write"]
-
-bind(pack)

@@ -9,6 +9,7 @@ from toolcrib import (
     Access,
     Context,
     Length,
+    PackHost,
     Result,
     Signature,
     Text,
@@ -22,6 +23,7 @@ from .exact import Edit, line_number
 from .generalizing import rule_for
 from .outputs import Changed, ChangedFile, plain
 from .patching import patch_paths, plan_patch
+from .places import canonical_root, locate
 from .texts import digest
 
 
@@ -72,8 +74,12 @@ def _(path: Path, content: str, **_: Any) -> str | None:
 
 
 @write.preview
-def _(path: Path, content: str, **_: Any) -> str | None:
-    return f"Write {len(content):,} characters to {path}:\n{content}"
+def _(
+    host: PackHost, /, path: Path, content: str, *, expect_digest: str | None = None
+) -> str | None:
+    with told():
+        place = locate(canonical_root(host.workspace.root), str(path))
+        return plan_write(place, str(path), content, None, expected=expect_digest).diff()
 
 
 @pack.tool(
@@ -119,9 +125,12 @@ def _(path: Path, edits: list[Edit], **_: Any) -> str | None:
 
 
 @edit.preview
-def _(path: Path, edits: list[Edit], **_: Any) -> str | None:
-    parts = [f"- {each.old}\n+ {each.new}" for each in edits]
-    return f"Edit {path}:\n" + "\n".join(parts)
+def _(
+    host: PackHost, /, path: Path, edits: list[Edit], *, expect_digest: str | None = None
+) -> str | None:
+    with told():
+        place = locate(canonical_root(host.workspace.root), str(path))
+        return plan_edit(place, edits, None, expected=expect_digest).diff()
 
 
 @pack.tool(
@@ -179,8 +188,10 @@ def _(patch: str) -> str | None:
 
 
 @patch.preview
-def _(patch: str) -> str | None:
-    return patch
+def _(host: PackHost, /, patch: str) -> str | None:
+    with told():
+        root = canonical_root(host.workspace.root)
+        return plan_patch(root, patch, None, lambda _: None).diff()
 
 
 def _apply(work: Desk, plan: Plan) -> Result:
