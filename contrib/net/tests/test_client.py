@@ -354,8 +354,10 @@ def test_broken_framing_is_a_clean_error(site, policy, raw):
             b"hi",
         ),
         (
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX: t\r\n"
-            b"\r\n",
+            (
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX: t\r\n"
+                b"\r\n"
+            ),
             b"hi",
         ),
         (b"HTTP/1.1 999 Odd\r\nContent-Length: 2\r\n\r\nhi", b"hi"),

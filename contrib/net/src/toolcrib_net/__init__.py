@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from .addresses import AddressRules as AddressRules
     from .addresses import why_inner as why_inner
     from .client import Client as Client
+    from .client import Send as Send
+    from .client import Via as Via
     from .faults import CODES as CODES
     from .faults import NetError as NetError
     from .faults import TimedOut as TimedOut
     from .faults import failure as failure
     from .filtering import FilteringProxy as FilteringProxy
     from .messages import Answer as Answer
+    from .messages import Body as Body
+    from .messages import Exchange as Exchange
     from .messages import Headers as Headers
     from .messages import Hop as Hop
     from .messages import Request as Request
@@ -34,10 +38,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "addresses": ("AddressRules", "why_inner"),
-    "client": ("Client",),
+    "client": ("Client", "Send", "Via"),
     "faults": ("CODES", "NetError", "TimedOut", "failure"),
     "filtering": ("FilteringProxy",),
-    "messages": ("Answer", "Headers", "Hop", "Request"),
+    "messages": ("Answer", "Body", "Exchange", "Headers", "Hop", "Request"),
     "policy": ("NetPolicy",),
     "resolving": ("FixedResolver", "Resolver", "SystemResolver"),
     "targets": ("Target", "shown", "target"),

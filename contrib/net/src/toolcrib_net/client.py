@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,10 +17,10 @@ from .cookies import Jar
 from .decoding import ACCEPTED
 from .faults import NetError
 from .gates import Gates
-from .messages import Answer, Headers, Hop, Request, header
+from .messages import Answer, Exchange, Hop, Request, header
 from .policy import NetPolicy
 from .proxies import proxy_for
-from .reading import Body, read_body
+from .reading import read_body
 from .redirecting import next_request
 from .resolving import Resolver, SystemResolver
 from .targets import Target, joined, shown, target
@@ -28,7 +28,7 @@ from .translating import translated
 from .waiting import retry_after
 
 
-__all__ = ["Client", "Follow"]
+__all__ = ["Client", "Follow", "Send", "Via"]
 
 #: Whether a redirect from one place to another is followed.
 Follow = Callable[[Target, Target], bool]
@@ -37,16 +37,11 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ASKS_TO_WAIT = frozenset({429, 503})
 
 
-@attrs.frozen
-class _Exchange:
-    """One hop: where it went, and what came back."""
-
-    target: Target
-    status: int
-    headers: Headers
-    body: Body
-    http: str
-    address: str
+#: Makes one request, without following anything.
+Send = Callable[[Request], Awaitable[Exchange]]
+#: Stands between a fetch and each of its hops: takes the request, where it goes and what
+#: sends it, and gives what came back, from wherever. Not asked where cookies are sent.
+Via = Callable[[Request, Target, Send], Awaitable[Exchange]]
 
 
 class Client:
@@ -93,6 +88,7 @@ class Client:
         deadline: float | None = None,
         max_body: int | None = None,
         max_redirects: int | None = None,
+        via: Via | None = None,
     ) -> Answer:
         """Make a request and return the answer, redirects followed.
 
@@ -103,6 +99,7 @@ class Client:
             deadline: Seconds for everything; lowers what policy says, never lifts it.
             max_body: Bytes of the body; the same.
             max_redirects: Hops; the same.
+            via: Stands between the fetch and each hop, such as a cache.
 
         Raises:
             NetError: nothing was answered that could be used.
@@ -113,7 +110,7 @@ class Client:
         hops = policy.max_redirects
         hops = hops if max_redirects is None else max(0, min(max_redirects, hops))
         started = time.monotonic()
-        trip = _Trip(self, request, follow, most, hops)
+        trip = _Trip(self, request, follow=follow, via=via, most=most, hops=hops)
         try:
             async with asyncio.timeout(max(0.001, seconds)):
                 answer = await trip.run()
@@ -128,7 +125,7 @@ class Client:
             raise
         return attrs.evolve(answer, elapsed=time.monotonic() - started)
 
-    async def exchange(self, request: Request, where: Target, jar: Jar, most: int) -> _Exchange:
+    async def exchange(self, request: Request, where: Target, jar: Jar, most: int) -> Exchange:
         """Ask once, without following anything."""
         held = self._gates.held(where.host)
         if held > self.policy.deadline:
@@ -141,7 +138,7 @@ class Client:
             self._gates.hold(where.host, asked or 0.0)
         return found
 
-    async def _tried(self, request: Request, where: Target, jar: Jar, most: int) -> _Exchange:
+    async def _tried(self, request: Request, where: Target, jar: Jar, most: int) -> Exchange:
         """Ask, and once more if a connection from the pool turned out to be closed."""
         try:
             return await self._asked(request, where, jar, most)
@@ -152,7 +149,7 @@ class Client:
                 raise
         return await self._asked(request, where, jar, most)
 
-    async def _asked(self, request: Request, where: Target, jar: Jar, most: int) -> _Exchange:
+    async def _asked(self, request: Request, where: Target, jar: Jar, most: int) -> Exchange:
         pool = self._pool(where)
         seen = {"connected": False, "answered": False}
 
@@ -185,7 +182,7 @@ class Client:
 
     async def _taken(
         self, response: Any, request: Request, where: Target, jar: Jar, most: int
-    ) -> _Exchange:
+    ) -> Exchange:
         headers = tuple((k.decode("latin-1").lower(), _text(v)) for k, v in response.headers)
         jar.learn(where, [value for name, value in headers if name == "set-cookie"])
         stream = response.extensions.get("network_stream")
@@ -201,7 +198,7 @@ class Client:
         http = response.extensions.get("http_version", b"").decode("ascii", "replace")
         proxied = self.policy.proxy is not None
         address = "" if peer is None or proxied else str(peer[0])
-        return _Exchange(where, response.status, headers, body, http, address)
+        return Exchange(where, response.status, headers, body, http, address)
 
     def _headers(self, request: Request, where: Target, jar: Jar) -> list[tuple[str, str]]:
         own = [("host", where.authority), ("accept-encoding", ACCEPTED)]
@@ -253,11 +250,19 @@ class _Trip:
     """One fetch on its way through redirects."""
 
     def __init__(
-        self, client: Client, request: Request, follow: Follow | None, most: int, hops: int
+        self,
+        client: Client,
+        request: Request,
+        *,
+        follow: Follow | None,
+        via: Via | None,
+        most: int,
+        hops: int,
     ) -> None:
         self._client = client
         self._request = request
         self._follow = follow
+        self._via = via
         self._most = most
         self._limit = hops
         self.where = "The server"
@@ -270,11 +275,11 @@ class _Trip:
         return {"hops": hops} if hops else {}
 
     async def run(self) -> Answer:
-        client, policy, jar = self._client, self._client.policy, Jar()
+        policy, jar = self._client.policy, Jar()
         where = target(self._request.url, policy)
         while True:
             self.where, self.sent = where.host, not self._request.safe
-            found = await client.exchange(self._request, where, jar, self._most)
+            found = await self._exchanged(where, jar)
             location = header(found.headers, "location")
             if found.status not in _REDIRECTS or location is None:
                 return self._answer(found, None)
@@ -285,8 +290,16 @@ class _Trip:
             self.hops.append(hop)
             where, self._request = onward
 
+    async def _exchanged(self, where: Target, jar: Jar) -> Exchange:
+        async def send(request: Request) -> Exchange:
+            return await self._client.exchange(request, where, jar, self._most)
+
+        if self._via is None or jar.header(where) is not None:
+            return await send(self._request)
+        return await self._via(self._request, where, send)
+
     def _onward(
-        self, found: _Exchange, location: str, hop: Hop
+        self, found: Exchange, location: str, hop: Hop
     ) -> tuple[Target, Request] | None:
         """Return where a redirect leads and what is asked there; None to end here.
 
@@ -311,7 +324,7 @@ class _Trip:
         request = next_request(self._request, found.status, found.target, there)
         return None if request is None else (there, request)
 
-    def _answer(self, found: _Exchange, redirect: Hop | None) -> Answer:
+    def _answer(self, found: Exchange, redirect: Hop | None) -> Answer:
         return Answer(
             status=found.status,
             headers=found.headers,
@@ -324,6 +337,7 @@ class _Trip:
             wire=found.body.wire,
             http=found.http,
             address=found.address,
+            age=found.age,
         )
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
+from .targets import Target
 
-__all__ = ["Answer", "Headers", "Hop", "Request", "header"]
+
+__all__ = ["Answer", "Body", "Exchange", "Headers", "Hop", "Request", "header"]
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -88,6 +90,29 @@ class Hop:
     location: str
 
 
+@attrs.frozen
+class Body:
+    """What was read of a body; ``problem`` says why it is not all, or not what it claims."""
+
+    data: bytes = attrs.field(repr=False)
+    complete: bool = True
+    problem: str | None = None
+    wire: int = 0
+
+
+@attrs.frozen
+class Exchange:
+    """One hop: where it went, and what came back; ``age`` is set if it was stored."""
+
+    target: Target
+    status: int
+    headers: Headers
+    body: Body
+    http: str = ""
+    address: str = ""
+    age: float | None = None
+
+
 @attrs.frozen(kw_only=True)
 class Answer:
     """What came back, its body read as far as the limits go.
@@ -104,6 +129,7 @@ class Answer:
         wire: Bytes of the body that came over the wire.
         http: Version of the protocol.
         address: Address that was connected to; empty behind a proxy.
+        age: Seconds for which it was stored before, or None if it came just now.
         elapsed: Seconds.
     """
 
@@ -118,6 +144,7 @@ class Answer:
     wire: int = 0
     http: str = ""
     address: str = ""
+    age: float | None = None
     elapsed: float = 0.0
 
     def header(self, name: str) -> str | None:

@@ -6,28 +6,17 @@ import time
 
 from collections.abc import AsyncIterable
 
-import attrs
 import httpcore2
 
 from .decoding import BadEncodingError, Decoding
 from .faults import NetError
-from .messages import Headers, header
+from .messages import Body, Headers, header
 from .policy import NetPolicy
 
 
-__all__ = ["Body", "read_body"]
+__all__ = ["read_body"]
 
 _BODILESS = frozenset({"HEAD"})
-
-
-@attrs.frozen
-class Body:
-    """What was read of a body; ``problem`` says why it is not all, or not what it claims."""
-
-    data: bytes = attrs.field(repr=False)
-    complete: bool = True
-    problem: str | None = None
-    wire: int = 0
 
 
 async def read_body(
