@@ -157,9 +157,10 @@ class Sources:
             async with asyncio.timeout(self._timeout):
                 found = tuple(await source.tools())
             good = [each for each in found if isinstance(each, Implementation)]
+            judge = toolbox.gate.live if toolbox.gate is not None else None
             # What is no implementation is withheld by name, and hurts no other tool.
             tools = [getattr(each, "tool", each) for each in found]
-            new = toolbox.catalog.with_live(pack.id, source.name, tools)
+            new = toolbox.catalog.with_live(pack.id, source.name, tools, judge=judge)
         except Exception as error:  # noqa: BLE001 - a source that fails keeps its tools
             self._stale(pack, source, f"{type(error).__name__}: {error}")
             return

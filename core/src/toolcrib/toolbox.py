@@ -32,13 +32,12 @@ from .vocabulary import Idempotence, Mode
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .artifacts import ArtifactStore
     from .catalog.stage import Catalog, Entry
     from .context import Agents, Ask, Clock
     from .conversation.runnable import RunnablePack
-    from .discovery.findings import Finding, Findings
+    from .discovery.findings import Findings
+    from .lock import Gate
     from .record.replays import Unfinished
     from .search import SearchIndex
     from .secrets import SecretStore
@@ -146,8 +145,11 @@ class Toolbox:
         stack.callback(self.runtime.close)
         self.rules = RuleSet(policy.rules, workspace=self.workspace.root)
         self.protected = Protected(self._own_paths())
+        self.gate = self._gate()
+        if self.gate is not None:
+            stack.callback(self.gate.close)
         self.activator = Activator(
-            self.catalog, self._host, isolate=policy.isolate, check=self._gate()
+            self.catalog, self._host, isolate=policy.isolate, check=self.gate
         )
         stack.push_async_callback(self.activator.close)
         self.crib = crib.CorePack()
@@ -213,7 +215,7 @@ class Toolbox:
             ]
         return own
 
-    def _gate(self) -> Callable[[Finding], Refusal | None] | None:
+    def _gate(self) -> Gate | None:
         """Return what lets only locked packs be activated, where there is a lock."""
         file = self.policy.file
         place = file.with_name(places.LOCK_FILE) if file is not None else None

@@ -46,6 +46,7 @@ class Site:
         self.tools = [tool()]
         self.version = "1.0"
         self.needs = ["dep>=1", "toolcrib", 'never; extra == "test"']
+        self.hooks = ["toolcrib_tools"]
         self.sources = {"__init__.py": CODE, "part.py": "answer = 42\n"}
         self.install()
 
@@ -56,7 +57,7 @@ class Site:
 
     def install(self):
         """Install the pack as it is now, as an installer would."""
-        manifest = {"api": 1, "pack": "demo", "hooks": ["toolcrib_tools"], "tools": self.tools}
+        manifest = {"api": 1, "pack": "demo", "hooks": self.hooks, "tools": self.tools}
         files = {f"{self.package}/{name}": text for name, text in self.sources.items()}
         files[f"{self.package}/toolcrib.json"] = json.dumps(manifest)
         points = f"[toolcrib.packs.v1]\ndemo = {self.package}:pack\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -26,6 +26,7 @@ class Live:
         pack, source: Whose it is, and its name.
         tools: Its good tools, by id.
         withheld: Why others of it are not offered.
+        unapproved: The tools among those that are good, but not what the lock says.
         revision: One more each time it was read.
         problem: Why it could not be read last time; its tools are then the old ones.
     """
@@ -34,6 +35,7 @@ class Live:
     source: str
     tools: tuple[Tool, ...] = attrs.field(default=(), repr=False)
     withheld: tuple[Refusal, ...] = attrs.field(default=(), repr=False)
+    unapproved: tuple[Tool, ...] = attrs.field(default=(), repr=False)
     revision: int = 1
     problem: str | None = None
 
@@ -71,6 +73,22 @@ class Live:
             withheld=tuple(withheld[id_] for id_ in sorted(withheld)),
             revision=revision,
         )
+
+    def withholding(self, refusals: Mapping[str, Refusal]) -> Live:
+        """Return the same source without some of its tools, by id, and why."""
+        if not refusals:
+            return self
+        return attrs.evolve(
+            self,
+            tools=tuple(tool for tool in self.tools if tool.id not in refusals),
+            withheld=(*self.withheld, *(refusals[id_] for id_ in sorted(refusals))),
+            unapproved=tuple(tool for tool in self.tools if tool.id in refusals),
+        )
+
+    def whole(self) -> Live:
+        """Return the source as it was read, with the tools that the lock does not have."""
+        found = {tool.id: tool for tool in (*self.tools, *self.unapproved)}
+        return attrs.evolve(self, tools=tuple(found[id_] for id_ in sorted(found)))
 
     def unreadable(self, problem: str) -> Live:
         """Return the same source, marked stale."""

@@ -152,15 +152,25 @@ class Catalog:
             and (pack is None or entry.pack == pack)
         )
 
-    def with_live(self, pack: str, source: str, tools: Iterable[Any]) -> Catalog:
+    def with_live(
+        self,
+        pack: str,
+        source: str,
+        tools: Iterable[Any],
+        *,
+        judge: Callable[[Live], Mapping[str, Refusal]] | None = None,
+    ) -> Catalog:
         """Return a new catalog in which a source has exactly these tools.
 
-        A tool that is bad or clashes is withheld alone, and named in the refusals.
+        A tool that is bad or clashes is withheld alone, and named in the refusals; so is
+        one that ``judge`` refuses by its id.
         """
         key = (pack, source)
         before = self.sources.get(key)
         revision = before.revision + 1 if before else 1
         live = Live.read(pack, source, tools, revision=revision, before=before)
+        if judge is not None:
+            live = live.withholding(judge(live))
         return self._again({**self.sources, key: live})
 
     def with_unreadable(self, pack: str, source: str, problem: str) -> Catalog:

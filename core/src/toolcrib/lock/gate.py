@@ -69,7 +69,7 @@ def take(
     path: Sequence[str] | None = None,
 ) -> tuple[Lock, tuple[Refusal, ...]]:
     """Return a lock of packs as they are installed, and which cannot be locked."""
-    sources, patterns = tuple(live), tuple(volatile)
+    sources, patterns = tuple(one.whole() for one in live), tuple(volatile)
     packs: dict[str, PackLock] = {}
     refusals = []
     for finding in findings:
@@ -182,6 +182,10 @@ class Gate:
             self._take_over(locked)
         return refusal
 
+    def live(self, live: Live) -> Mapping[str, Refusal]:
+        """Return which tools of a live source are not what was approved, by tool id."""
+        return live_refusals(self._lock, live)
+
     def _deeply(self, finding: Finding) -> Refusal | None:
         installed = find_installed(finding.distribution or "", self._path)
         if not self._deep or installed is None:
@@ -217,11 +221,12 @@ def _without_live(locked: PackLock) -> PackLock:
 
 def _drifted(subject: str, name: str, changes: Sequence[Change]) -> Refusal:
     more = len(changes) - _SHOWN
+    live = " --live" if len(subject.split(".")) > 2 else ""
     shown = render(changes[:_SHOWN]) + (f"\n  … and {more} more" if more > 0 else "")
     text = (
         f"{name} is not what was approved, so it is withheld:\n{shown}\n"
-        f"Look at the changes: toolcrib lock diff. To approve them: toolcrib lock accept "
-        f"{subject.partition('.')[0]}"
+        f"Look at the changes: toolcrib lock diff{live}. To approve them: toolcrib lock "
+        f"accept {subject.partition('.')[0]}{live}"
     )
     worst = max(change.severity for change in changes)
     return refuse("lock.drifted", subject, text, severity=str(worst))
