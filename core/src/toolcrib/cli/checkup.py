@@ -153,10 +153,9 @@ class Checkup:
         """Tell of functions that failed in other processes, where no call waited for them."""
         for trouble in troubles(policy.state or places.state_folder()):
             when = dt.datetime.fromtimestamp(trouble.time, dt.UTC).isoformat(timespec="seconds")
-            text = (
-                f"{trouble.function} of {trouble.tool_id} failed {trouble.count} times, last "
-                f"at {when}: {trouble.problem}"
-            )
+            times = "once" if trouble.count == 1 else f"{trouble.count} times, last"
+            text = f"{trouble.function} of {trouble.tool_id} failed {times} at {when}: "
+            text += trouble.problem
             fix = [f"toolcrib explain {trouble.tool_id}"]
             yield Sign(
                 area="lifecycle", state="warn", code="lifecycle.failed", text=text, mend=fix
