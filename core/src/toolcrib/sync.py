@@ -11,22 +11,28 @@ import contextlib
 import queue
 import threading
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .errors import StageError
+from .outcome import Refusal
 
 
 if TYPE_CHECKING:
     from .call import Call
     from .catalog.stage import Catalog
     from .conversation.batch import Batch
+    from .conversation.intents import Delegate, Selection
+    from .conversation.lifecycle import Fragment, PromptRule, VisibleText
     from .conversation.session import Approver, Session
+    from .conversation.showing import Described
     from .conversation.view import Calls, View
     from .events import Event
     from .outcome import Outcome
     from .question import Decision, Question
     from .toolbox import Toolbox
+    from .vocabulary import Audience
 
 
 __all__ = ["SyncBatch", "SyncSession", "SyncToolbox"]
@@ -116,19 +122,15 @@ class SyncToolbox:
         box = self.box
         if self._loop is None:  # pragma: no cover - box was there
             raise AssertionError
-        return SyncSession(self._loop, box, conversation, options)
+        return SyncSession(self._loop, partial(box.session, conversation, **options))
 
 
 class SyncSession:
     """A :class:`toolcrib.Session` with blocking methods."""
 
-    def __init__(
-        self, loop: _Loop, box: Toolbox, conversation: str | None, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, loop: _Loop, make: Callable[[], Session]) -> None:
         self._loop = loop
-        self._box = box
-        self._conversation = conversation
-        self._options = options
+        self._make = make
         self._session: Session | None = None
 
     def __enter__(self) -> Self:
@@ -136,7 +138,7 @@ class SyncSession:
         return self
 
     async def _opened(self) -> Session:
-        return await self._box.session(self._conversation, **self._options).__aenter__()
+        return await self._make().__aenter__()
 
     def __exit__(self, *exc: object) -> None:
         session, self._session = self._session, None
@@ -175,9 +177,53 @@ class SyncSession:
         """Call one tool by its id, through all stages."""
         return self._loop.wait(self.session.call(tool, arguments, approver=approver))
 
+    def fork(self, name: str | None = None, **options: Any) -> SyncSession:
+        """Make a session for a sub-agent, with less authority; use it with ``with``."""
+        return SyncSession(self._loop, partial(self.session.fork, name, **options))
+
+    def describe(self, audience: Audience | str = "model") -> tuple[Described, ...]:
+        """Return how the active tools are described to an audience."""
+        return self._loop.wait(self.session.describe(audience))
+
+    def rules(self) -> tuple[PromptRule, ...]:
+        """Return what active tools want the prompt to say, in order."""
+        return self._loop.wait(self.session.rules())
+
+    def context(self) -> tuple[Fragment, ...]:
+        """Return what active tools add to the model's context, in order."""
+        return self._loop.wait(self.session.context())
+
+    def visible_text(self, text: str, *, tools: Collection[str] | None = None) -> VisibleText:
+        """Pass a text through the tools that shape it."""
+        return self._loop.wait(self.session.visible_text(text, tools=tools))
+
+    def select(
+        self, reply: Any, *, view: View | None = None, stage_id: str = ""
+    ) -> tuple[Selection | Refusal, ...]:
+        """Resolve the intents that a reply selects; nothing runs."""
+        return self._loop.wait(self.session.select(reply, view=view, stage_id=stage_id))
+
+    def delegate(self, id_: str) -> SyncDelegate | Refusal:
+        """Return the tool that answers a delegate id; call it with arguments to run it."""
+        found = self.session.delegate(id_)
+        return found if isinstance(found, Refusal) else SyncDelegate(self._loop, found)
+
     def __getattr__(self, name: str) -> Any:
         # Everything else of a session is plain reading.
         return getattr(self.session, name)
+
+
+class SyncDelegate:
+    """A delegate that blocks until its tool has run."""
+
+    def __init__(self, loop: _Loop, delegate: Delegate) -> None:
+        self._loop = loop
+        self._delegate = delegate
+        self.tool_id = delegate.tool_id
+
+    def __call__(self, arguments: Any = None, *, approver: Approver | None = None) -> Outcome:
+        """Run the tool."""
+        return self._loop.wait(self._delegate(arguments, approver=approver))
 
 
 class SyncBatch:

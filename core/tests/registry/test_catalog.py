@@ -291,6 +291,44 @@ def test_closed_vocabulary_names_index_id_and_field(site, make_tool):
     assert "tags[1] of web.a" in refusal.text
 
 
+def test_every_violation_of_a_closed_vocabulary_is_said_at_once(site, make_tool):
+    """Each names field, index and id; other tools are not touched."""
+    bad = make_tool("a", tags=["x", "net", "y"], serves=["fly"], effects=["fs_write"])
+    site.install("toolcrib-web", manifest=site.manifest("web", bad, make_tool("b")))
+    catalog = composed(
+        site,
+        packs=["toolcrib-web"],
+        vocabulary={"tags": ["net"], "serves": ["walk"], "effects": ["fs_read"], "kind": []},
+        valid_id=r"web\.[b-z]+",
+    )
+    refusal = catalog.find("web.a")
+    assert isinstance(refusal, Refusal)
+    problems = refusal.details["problems"]
+    assert "valid_id" in problems[0]
+    for place in ("tags[0] of web.a", "tags[2] of web.a", "serves[0]", "effects[0]", "kind[0]"):
+        assert any(place in problem for problem in problems)
+
+
+def test_valid_id_may_be_a_function_and_its_failure_hurts_one_tool(site, make_tool):
+    """It is given the declaration; one that raises withholds what it looked at."""
+    site.install("toolcrib-web", manifest=site.manifest("web", make_tool("a"), make_tool("b")))
+    catalog = composed(
+        site, packs=["toolcrib-web"], valid_id=lambda tool: tool.name == "b" or 1 / 0
+    )
+    assert list(catalog) == ["web.b"]
+    assert "ZeroDivisionError" in catalog.refusals[0].text
+
+
+def test_facts_of_a_tool_are_json_safe(site):
+    """Screens get everything that is declared, and where it comes from."""
+    site.install("toolcrib-web")
+    facts = composed(site, packs=["toolcrib-web"])["web.ping"].facts()
+    again = json.loads(json.dumps(facts))
+    assert again["kind"] == "read_only" or again["kind"] in {"write", "execute"}
+    assert again["provenance"]["distribution"] == "toolcrib-web"
+    assert again["definition_digest"].startswith("sha256:")
+
+
 def test_find_takes_ids_and_wire_names_and_only_suggests(site):
     """What is not there is never guessed."""
     site.install("toolcrib-web")

@@ -266,6 +266,7 @@ class _Judge:
         self._hide = policy.hide if policy.hide != Hide() else None
         self._pattern = _any_of(policy.hide.tools)
         self._vocabulary = policy.vocabulary
+        self._valid_id = policy.valid_id
         self._environment = environment
 
     def __call__(self, entry: Entry) -> Refusal | None:
@@ -274,10 +275,11 @@ class _Judge:
             why = next(self._reasons(tool, self._hide), None)
             if why:
                 return refuse("tool.hidden", tool.id, f"policy hides {tool.id}: {why}")
-        if self._vocabulary:
-            text = next(self._foreign(tool), None)
-            if text:
-                return refuse("tool.foreign", tool.id, text)
+        if self._vocabulary or self._valid_id is not None:
+            found = [*self._misnamed(tool), *self._foreign(tool)]
+            if found:
+                text = "; ".join(found)
+                return refuse("tool.foreign", tool.id, text, problems=found)
         missing = self._unmet(entry)
         if missing:
             text = f"{tool.id} requires {', '.join(missing)}; provide it, then try again"
@@ -302,9 +304,27 @@ class _Judge:
         if tool.audience and tool.audience <= hide.audience:
             yield "[hide] audience holds everybody it is described to"
 
+    def _misnamed(self, tool: Tool) -> Iterator[str]:
+        valid = self._valid_id
+        if valid is None:
+            return
+        if isinstance(valid, str):
+            if re.fullmatch(valid, tool.id) is None:
+                yield f"id of {tool.id} does not fit policy's valid_id {valid!r}"
+            return
+        try:
+            good = valid(tool)
+        except Exception as error:  # noqa: BLE001 - the app's own function; one tool is hurt
+            yield f"policy's valid_id failed on {tool.id}: {type(error).__name__}: {error}"
+            return
+        if not good:
+            yield f"id of {tool.id} is not valid, by policy's valid_id"
+
     def _foreign(self, tool: Tool) -> Iterator[str]:
         for field, known in self._vocabulary.items():
             value = getattr(tool, field)
+            if isinstance(value, frozenset):
+                value = tuple(sorted(map(str, value)))
             words = value if isinstance(value, tuple) else () if value is None else (value,)
             for index, word in enumerate(words):
                 if word not in known:

@@ -53,6 +53,7 @@ _KEYS = {
     "secrets": "secrets",
     "forbid_labels": "forbid_labels",
     "vocabulary": "vocabulary",
+    "valid_id": "valid_id",
     "isolate": "isolate",
     "allow_async": "allow_async",
 }

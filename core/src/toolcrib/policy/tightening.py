@@ -182,6 +182,12 @@ def _vocabulary(mine: Any, theirs: Any, document: PolicyDocument) -> _Merged:  #
     }, []
 
 
+def _valid_id(mine: Any, theirs: Any, document: PolicyDocument) -> _Merged:
+    if mine is None or mine == theirs:
+        return theirs, []
+    return mine, [document.notice("valid_id is the user's already: ignored", "valid_id")]
+
+
 def _switch(key: str, *, strict: bool) -> Callable[[Any, Any, PolicyDocument], _Merged]:
     def merge(mine: bool, theirs: bool, document: PolicyDocument) -> _Merged:  # noqa: FBT001
         if theirs is strict or theirs is mine:
@@ -204,6 +210,7 @@ _TIGHTEN: dict[str, Callable[[Any, Any, PolicyDocument], _Merged]] = {
     "batch_budget": _lower("batch_budget"),
     "durability": _durable,
     "vocabulary": _vocabulary,
+    "valid_id": _valid_id,
     "isolate": _switch("isolate", strict=True),
     "allow_async": _switch("allow_async", strict=False),
 }

@@ -86,6 +86,7 @@ _CONVERT: Mapping[str, Callable[[Any], Any]] = {
     "secrets": values.tabled(values.word, values.built(SecretBinding)),
     "forbid_labels": values.label_sets,
     "vocabulary": values.vocabulary,
+    "valid_id": values.valid_id,
     "isolate": values.flag,
     "allow_async": values.flag,
     "file": values.optional(values.path),
@@ -125,7 +126,10 @@ class Policy:
         settings: Pack id → its table of the policy file.
         secrets: Name → where it comes from and who may use it.
         forbid_labels: Combinations that may not meet in one session.
-        vocabulary: Closes a field: ``category``, ``tags``, ``serves`` → allowed words.
+        vocabulary: Closes a field: ``category``, ``tags``, ``serves``, ``kind``,
+            ``audience`` or ``effects`` → allowed words.
+        valid_id: A regular expression that tool ids must fit as a whole; in Python also
+            a function that tells whether a tool's declaration is named well.
         isolate: Whether every synchronous signature runs off the event loop.
         allow_async: Whether packs may have asynchronous handlers.
         file: The file that a user would edit, named by refusals.
@@ -163,6 +167,7 @@ class Policy:
     secrets: Mapping[str, SecretBinding]
     forbid_labels: tuple[frozenset[Label], ...]
     vocabulary: Mapping[str, frozenset[str]]
+    valid_id: str | Callable[[Any], bool] | None
     isolate: bool
     allow_async: bool
     file: Path | None
@@ -202,6 +207,7 @@ class Policy:
         secrets: Mapping[str, SecretBinding | Mapping[str, Any]] = _NONE,
         forbid_labels: Iterable[Iterable[Label | str]] = (),
         vocabulary: Mapping[str, Iterable[str]] = _NONE,
+        valid_id: str | Callable[[Any], bool] | None = None,
         isolate: bool = False,
         allow_async: bool = True,
         file: str | Path | None = None,

@@ -7,6 +7,7 @@ loader of the file can say on which line it stands.
 from __future__ import annotations
 
 import math
+import re
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -379,8 +380,23 @@ def label_sets(value: Any) -> tuple[frozenset[Label], ...]:
 
 def vocabulary(value: Any) -> Mapping[str, frozenset[str]]:
     """Accept a table of the fields whose words are closed."""
-    fields = ("category", "serves", "tags")
+    fields = ("audience", "category", "effects", "kind", "serves", "tags")
     for key in table(value):
         if key not in fields:
             raise unknown_key(key, fields)
     return tabled(word, frozen(word))(value)
+
+
+def valid_id(value: Any) -> str | Callable[[Any], bool] | None:
+    """Accept a pattern that ids must fit as a whole, or a function of a tool."""
+    if value is None:
+        return None
+    if callable(value):
+        function: Callable[[Any], bool] = value
+        return function
+    try:
+        re.compile(word(value))
+    except re.error as error:
+        text = f"{value!r} is no regular expression: {error}"
+        raise BadValue(text) from None
+    return str(value)
