@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
 import inspect
+import io
 import os
+import re
 
 from pathlib import Path
 
@@ -24,7 +27,10 @@ def _teardown(namespace):
 
 
 def _evaluate(example):
-    """Run a block; ``await`` may stand at its top, as in a notebook."""
+    """Run a block; ``await`` may stand at its top, as in a notebook.
+
+    A block with comments ``# → …`` prints exactly what stands behind them, in order.
+    """
     source = "\n" * (example.line + example.parsed.line_offset) + example.parsed
     code = compile(
         source,
@@ -33,9 +39,14 @@ def _evaluate(example):
         flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
         dont_inherit=True,
     )
-    value = eval(code, example.namespace)
-    if inspect.iscoroutine(value):
-        example.namespace["__runner"].run(value)
+    expected = re.findall(r"# → (.*)", example.parsed)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        value = eval(code, example.namespace)
+        if inspect.iscoroutine(value):
+            example.namespace["__runner"].run(value)
+    if expected:
+        assert output.getvalue().splitlines() == expected
 
 
 pytest_collect_file = Sybil(
