@@ -10,6 +10,8 @@ import pytest
 PACK = '''
 import json
 
+from typing import Any
+
 from toolcrib import Context, Pack
 
 pack = Pack("echo")
@@ -29,7 +31,7 @@ pack = Pack("echo")
         },
     },
 )
-def back(ctx: Context, arguments: dict) -> str:
+def back(ctx: Context, **arguments: Any) -> str:
     """Give back what arrived."""
     return json.dumps(arguments, sort_keys=True)
 '''
