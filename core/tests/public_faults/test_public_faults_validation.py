@@ -11,19 +11,19 @@ def document_pack(ran):
     pack = Pack("doc")
 
     @pack.tool(effects=())
-    def read(ctx: Context, topic: str = "", depth: int = 1) -> str:
+    async def read(ctx: Context, topic: str = "", depth: int = 1) -> str:
         """Read a document."""
         ran.append((topic, depth))
         return "read"
 
     @pack.tool(effects=())
-    def nothing(ctx: Context) -> str:
+    async def nothing(ctx: Context) -> str:
         """Take no arguments."""
         ran.append("nothing")
         return "nothing"
 
     @pack.tool(effects=())
-    def needs(ctx: Context, path: str) -> str:
+    async def needs(ctx: Context, path: str) -> str:
         """Take a required argument."""
         ran.append(path)
         return path
