@@ -29,7 +29,12 @@ def peer(tmp_path: Path) -> Callable[..., FakePeer]:
         file.write_text(json.dumps(plan))
         log = tmp_path / f"log{number}.jsonl"
         args = [str(PEER), str(file), str(log)]
-        first = {"command": sys.executable, "args": args, "first_delay": 0.05, "revision": "legacy"}
+        first = {
+            "command": sys.executable,
+            "args": args,
+            "first_delay": 0.05,
+            "revision": "legacy",
+        }
         return FakePeer(file, log, {**first, **config})
 
     return make
@@ -41,5 +46,3 @@ def nothing_left() -> Iterator[None]:
     before = set(marked())
     yield
     assert set(marked()) <= before
-
-

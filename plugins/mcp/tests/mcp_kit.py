@@ -42,7 +42,12 @@ class FakePeer:
 
 @contextlib.asynccontextmanager
 async def opened(
-    workspace: Path, servers: dict[str, Any], *, ask: Any = None, agents: Any = None, **policy: Any
+    workspace: Path,
+    servers: dict[str, Any],
+    *,
+    ask: Any = None,
+    agents: Any = None,
+    **policy: Any,
 ) -> AsyncIterator[tuple[Toolbox, Session]]:
     """Open a toolbox with servers, and a session."""
     configs = {n: s.config if isinstance(s, FakePeer) else s for n, s in servers.items()}

@@ -71,7 +71,9 @@ class Peer:
                 number,
                 {
                     "protocolVersion": self.plan.get("version", "2025-11-25"),
-                    "capabilities": self.plan.get("capabilities", {"tools": {"listChanged": True}}),
+                    "capabilities": self.plan.get(
+                        "capabilities", {"tools": {"listChanged": True}}
+                    ),
                     "serverInfo": {"name": "peer", "version": "1"},
                     **self.plan.get("greeting", {}),
                 },
@@ -173,7 +175,9 @@ class Peer:
     def do_child(self, value: str, number: Any, params: Any) -> None:
         """Start a grandchild that leaves the group and outlives its parent."""
         options = {"start_new_session": True} if value == "apart" else {}
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], **options)
+        child = subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(60)"], **options
+        )
         self.note(event="child", child=child.pid)
 
     def do_tools(self, value: Any, number: Any, params: Any) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -17,7 +16,6 @@ from toolcrib import (
     Invalid,
     NotFound,
     Result,
-    Text,
     ToolFailure,
     Transient,
     Unavailable,
@@ -36,11 +34,10 @@ if TYPE_CHECKING:
     from .server import Server
 
 
-__all__ = ["Lost", "call", "idle_limit", "request"]
+__all__ = ["MOST_ROUNDS", "Lost", "call", "failure", "request"]
 
 MOST_ROUNDS = 10
 _MOST_REPORTS = 256
-_SECOND = 1.0
 
 
 class Lost(ConnectionError):
@@ -97,11 +94,12 @@ async def request(
         MCPError: the server answered an error.
         Lost: the answer cannot come any more.
     """
-    async with idle_limit(server.config.idle_timeout) as alive:
-        reports = _Reports(ctx, alive)
-        answer = await live.session.send_request(
-            message, ANY, progress_callback=reports if ctx is not None else None
+    idle = _Idle(server.config.idle_timeout)
+    answer = await idle.wait(
+        live.session.send_request(
+            message, ANY, progress_callback=_Reports(ctx, idle) if ctx is not None else None
         )
+    )
     raw = (answer.get("_meta") or {}).get(RAW, answer)
     return raw if isinstance(raw, Mapping) else {}
 
@@ -109,9 +107,9 @@ async def request(
 class _Reports:
     """Progress of a call: keeps it alive, and tells whoever waits."""
 
-    def __init__(self, ctx: Context | None, alive: Any) -> None:
+    def __init__(self, ctx: Context | None, idle: _Idle) -> None:
         self._ctx = ctx
-        self._alive = alive
+        self._idle = idle
         self._told = 0
         self._last = float("-inf")
 
@@ -119,7 +117,7 @@ class _Reports:
         if progress <= self._last:
             return  # It does not go on, so it keeps nothing alive.
         self._last = progress
-        self._alive()
+        self._idle.alive()
         self._told += 1
         if self._ctx is not None and self._told <= _MOST_REPORTS:
             whole = total if total and total > 0 else None
@@ -127,18 +125,37 @@ class _Reports:
             self._ctx.report(text, progress=progress, total=whole)
 
 
-@contextlib.asynccontextmanager
-async def idle_limit(seconds: float) -> AsyncIterator[Any]:
-    """Bound the time without progress; the call's own deadline is the core's."""
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(seconds) as scope:
-            yield lambda: scope.expired() or scope.reschedule(loop.time() + seconds)
-    except TimeoutError as error:
-        if not scope.expired():
-            raise
-        text = f"no answer and no progress for {seconds:g} s; the server was told to stop"
-        raise TimeoutError(text) from error
+class _Idle:
+    """Bounds the time without progress; the call's own deadline is the core's.
+
+    The request runs in a task of its own: a limit that cancels the call's task would look
+    like the cancellation of the call.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._clock = asyncio.get_running_loop().time
+        self._end = self._clock() + seconds
+
+    def alive(self) -> None:
+        """Start to count again."""
+        self._end = self._clock() + self._seconds
+
+    async def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Wait for work; whatever ends the waiting is told to the server first."""
+        task = asyncio.create_task(work)
+        try:
+            while (left := self._end - self._clock()) > 0:
+                await asyncio.wait({task}, timeout=left)
+                if task.done():
+                    return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+                _ = task.cancelled() or task.exception()
+        text = f"no answer and no progress for {self._seconds:g} s; the server was told to stop"
+        raise TimeoutError(text)
 
 
 def failure(server: Server, live: Live, error: MCPError, *, tool: str = "") -> Exception:
@@ -178,8 +195,3 @@ def _was_lost(live: Live, error: MCPError) -> bool:
     if error.code != types.CONNECTION_CLOSED:
         return False
     return live.tap.ended or error.message.startswith(("SSE stream", "Connection closed"))
-
-
-def empty(text: str) -> Result:
-    """Return a result of one line."""
-    return Result(text, [Text(text)])

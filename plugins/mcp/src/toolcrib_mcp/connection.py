@@ -240,7 +240,7 @@ class Connection:
         if not self._stop.is_set() and not self.problem:
             self.problem = "the server closed the connection"
             if live.owned is not None:
-                code = live.owned.process.returncode
+                code = await live.owned.exit_code()
                 self.problem = "the server exited" + (f" with {code}" if code else "")
         # Everything that it offered is revoked before anything is tried again.
         self.live = None

@@ -109,6 +109,11 @@ class Owned:
                 while self._size > _STDERR_KEPT and len(self._kept) > 1:
                     self._size -= len(self._kept.popleft())
 
+    async def exit_code(self) -> int | None:
+        """Return how the server ended, if it did so just now."""
+        await self._gone(0.1)
+        return self.process.returncode
+
     async def stop(self, *, grace: float = 2.0) -> None:
         """End it: close its stdin, wait, ask, kill; then everything that it started."""
         process = self.process

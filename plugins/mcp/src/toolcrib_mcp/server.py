@@ -70,7 +70,6 @@ class Server:
         self.tasks = Tasks(self)
         self.content = Content(self)
         self._changed: Callable[[], None] = lambda: None
-        self._schemas: Mapping[str, Any] = {}
         self._revoked = True
         self._slots = asyncio.Semaphore(config.concurrency)
         self._queued = 0
@@ -139,10 +138,6 @@ class Server:
         listed = await everything(live, "tools", timeout=self.config.connect_timeout)
         run = self._run
         self.offer = await asyncio.to_thread(offers, self.config, listed.items, run)
-        self._schemas = {
-            each.tool.id.split(".", 2)[2]: each.tool.output_schema
-            for each in self.offer.implementations
-        }
         self.warnings = listed.warnings
         for each in self.offer.withheld:
             self.host.logger.warning(
@@ -221,7 +216,7 @@ class Server:
 
     def output_schema(self, tool: str) -> Mapping[str, Any] | None:
         """Return what a tool's structured output has to fit, if it says so."""
-        return self._schemas.get(tool)
+        return self.offer.output_schemas.get(tool)
 
     def roots(self) -> types.ListRootsResult:
         """Return what the server is told of the workspace."""

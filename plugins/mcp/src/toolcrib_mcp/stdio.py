@@ -8,6 +8,7 @@ message that is too large answers the call that waits for it.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 
 from collections import deque
@@ -128,9 +129,34 @@ class PipeReader(_Stream):
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            self.noise += 1
-            return None
+            odd = _deep_answer(line)
+            if odd is None:
+                self.noise += 1
+            return odd
         return SessionMessage(message)
+
+
+def _deep_answer(line: bytes) -> SessionMessage | None:
+    """Read an answer that is nested too deeply for the SDK; one that cannot be read ends
+    its request, for which nothing else would come."""
+    if not line.lstrip().startswith(b"{") or b'"jsonrpc"' not in line:
+        return None
+    try:
+        value = json.loads(line)
+    except RecursionError:
+        edge = _too_large(line[:_EDGE], line[-_EDGE:], len(line))
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(edge, by_name=False))
+    except ValueError:
+        return None
+    number = value.get("id")
+    if isinstance(number, bool) or not isinstance(number, int | str) or "method" in value:
+        return None
+    if not isinstance(value.get("result"), dict):
+        return None
+    answer = types.JSONRPCResponse.model_construct(
+        jsonrpc="2.0", id=number, result=value["result"]
+    )
+    return SessionMessage(answer)
 
 
 def _too_large(head: bytes, tail: bytes, size: int) -> bytes:

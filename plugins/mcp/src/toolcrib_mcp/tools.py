@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -54,7 +55,7 @@ class Offer:
 
     implementations: tuple[Implementation, ...] = ()
     withheld: tuple[Withheld, ...] = ()
-    headers: Mapping[str, Any] = attrs.field(factory=dict)
+    output_schemas: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
 
 class _Bad(ValueError):
@@ -70,6 +71,7 @@ def offers(config: ServerConfig, listed: Iterable[Any], run: Run) -> Offer:
         run: ``run(ctx, name, arguments)`` calls one.
     """
     made: dict[str, Implementation] = {}
+    outputs: dict[str, Mapping[str, Any]] = {}
     withheld: dict[str, Withheld] = {}
     for position, raw in enumerate(listed):
         known = raw.get("name") if isinstance(raw, Mapping) else None
@@ -84,9 +86,11 @@ def offers(config: ServerConfig, listed: Iterable[Any], run: Run) -> Offer:
             continue
         try:
             made[shown] = _implementation(config, raw, run)
+            if (schema := output_schema(raw.get("outputSchema"))) is not None:
+                outputs[shown] = schema
         except _Bad as error:
             withheld[shown] = Withheld(one_line(shown, 80), str(error))
-    return Offer(tuple(made.values()), tuple(withheld.values()))
+    return Offer(tuple(made.values()), tuple(withheld.values()), outputs)
 
 
 def _wanted(config: ServerConfig, tool: str) -> bool:
@@ -132,7 +136,9 @@ def _tool(config: ServerConfig, raw: Any) -> Tool:
         title=title,
         description=_description(config, raw, hints, title),
         input_schema=_input_schema(raw.get("inputSchema")),
-        output_schema=_output_schema(raw.get("outputSchema")),
+        # Output is checked here, not by the core: there, output that does not fit fails
+        # the call, and this one's effect has happened. What it should be still pins it.
+        version=_version(raw.get("outputSchema")),
         category="mcp",
         tags=("mcp", config.name),
         effects=_effects(config, hints),
@@ -221,7 +227,14 @@ def _without_headers(schema: Any) -> Any:
     return schema
 
 
-def _output_schema(value: Any) -> Mapping[str, Any] | None:
+def _version(output_schema: Any) -> str:
+    if output_schema is None:
+        return "1"
+    text = json.dumps(output_schema, sort_keys=True, default=str)
+    return "output " + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def output_schema(value: Any) -> Mapping[str, Any] | None:
     """Return a schema that can be enforced; without one, output is simply not typed."""
     if value is None:
         return None
