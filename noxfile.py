@@ -68,7 +68,7 @@ def tests(session: nox.Session) -> None:
     """Run every test that needs only what pip provides."""
     install(session, "test")
     environment = {"TOOLCRIB_SCHEMA_SUITE": schema_suite(session)}
-    session.run("pytest", *(session.posargs or PARALLEL), env=environment)
+    session.run("python", "-m", "pytest", *(session.posargs or PARALLEL), env=environment)
 
 
 @nox.session(python="3.11")
@@ -76,7 +76,7 @@ def coverage(session: nox.Session) -> None:
     """Measure branch coverage of the core; below 95 % fails."""
     install(session, "test")
     session.run(
-        *("pytest", *PARALLEL, "core/tests", "tests"),
+        *("python", "-m", "pytest", *PARALLEL, "core/tests", "tests"),
         *("--cov", "--cov-report=term:skip-covered", "--cov-fail-under=95"),
         *session.posargs,
     )
@@ -86,7 +86,10 @@ def coverage(session: nox.Session) -> None:
 def peers(session: nox.Session) -> None:
     """Run the tests that need real peers; a peer that is absent is a failure."""
     install(session, "test")
-    session.run("pytest", "-m", "peer", *session.posargs, env={"TOOLCRIB_PEERS": "1"})
+    session.run(
+        *("python", "-m", "pytest", "-m", "peer", *session.posargs),
+        env={"TOOLCRIB_PEERS": "1"},
+    )
 
 
 @nox.session(python="3.11")
@@ -115,7 +118,9 @@ def isolated(session: nox.Session, member: str) -> None:
         str(wheels),
         f"{project['name']}{extras(member)}=={project['version']}",
     )
-    session.run("pytest", "-m", "not peer", f"{member}/tests", *session.posargs)
+    session.run(
+        *("python", "-m", "pytest", "-m", "not peer", f"{member}/tests", *session.posargs)
+    )
 
 
 @nox.session(python="3.11")
