@@ -159,8 +159,8 @@ class CorePack:
         }
 
     def has(self, hook: str) -> bool:
-        """Tell that it answers no hook."""
-        return False
+        """Tell that it says what its calls touch, and answers no other hook."""
+        return hook == "toolcrib_signature"
 
     async def signature(
         self, tool: Tool, arguments: Mapping[str, Any], host: PackHost | None = None

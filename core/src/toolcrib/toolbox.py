@@ -100,6 +100,8 @@ class Toolbox:
         self._hearing: dict[str, ActivePack] = {}
         self._secrets: SecretStore | None = None
         self._rules_elsewhere: dict[Path, RuleSet] = {}
+        self._hosts: dict[str, Host] = {}
+        self._ready: dict[str, RunnablePack] = {}
         self.health = Health()
 
     @classmethod
@@ -230,7 +232,7 @@ class Toolbox:
         return lock.Gate(approved) if approved is not None else None
 
     def _host(self, pack: str) -> Host:
-        return Host(
+        host = self._hosts[pack] = Host(
             pack=pack,
             workspace=self.workspace,
             clock=self.clock,
@@ -239,15 +241,15 @@ class Toolbox:
             settings=self.policy.settings.get(pack, {}),
             state_root=self.state,
         )
+        return host
 
     def pack_state(self, pack: str) -> Path:
         """Return the private folder of a pack, whether or not it exists."""
         return self.state / "packs" / pack
 
     def host_of(self, pack: str) -> Host:
-        """Return what a pack is given."""
-        active = self.activator.active.get(pack)
-        return active.host if active is not None and active.host else self._host(pack)
+        """Return what a pack is given, always the same value."""
+        return self._hosts.get(pack) or self._host(pack)
 
     @property
     def secrets(self) -> SecretStore | None:
@@ -300,9 +302,15 @@ class Toolbox:
 
     async def activate_for(self, tool: Tool) -> RunnablePack | Refusal:
         """Return the pack whose code a tool runs; an override changes which."""
+        ready = self._ready.get(tool.id)
+        if ready is not None:
+            return ready
         if tool.pack == crib.PACK:
             return self.crib
-        return await self.activate(self.catalog.owner(tool.id) or tool.pack)
+        pack = await self.activate(self.catalog.owner(tool.id) or tool.pack)
+        if isinstance(pack, ActivePack):
+            self._ready[tool.id] = pack
+        return pack
 
     async def activate(self, pack: str) -> ActivePack | Refusal:
         """Return a pack with its code loaded, or why it is not."""
@@ -348,6 +356,7 @@ class Toolbox:
     def replace_catalog(self, new: Catalog) -> None:
         """Take a new catalog, and say what changed."""
         old, self.catalog = self.catalog, new
+        self._ready.clear()
         difference = catalog.changes(old, new)
         for session in self._sessions if difference.removed else ():
             session.shown.forget(difference.removed)

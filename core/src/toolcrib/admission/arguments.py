@@ -99,8 +99,21 @@ def _parse_mended(
         raise UnusableError(reason, code="arguments.malformed") from None
 
 
+# Values that are their own copies; a float may be no number, so it is looked at.
+_ATOMS = frozenset({str, int, bool, type(None)})
+_FEW, _SHORT = 64, 4096
+
+
 def _copy(value: Mapping[str, Any], max_bytes: int, max_depth: int) -> dict[str, Any]:
     """Copy an object that a provider's library parsed, as the JSON that it stands for."""
+    flat = value.__class__ is dict and len(value) < _FEW
+    if flat and all(
+        key.__class__ is str
+        and item.__class__ in _ATOMS
+        and (item.__class__ is not str or len(item) < _SHORT)
+        for key, item in value.items()
+    ):
+        return dict(value)
     try:
         # Python's encoder would turn other keys into text.
         text = canonical.dumps({_key(key): item for key, item in value.items()})

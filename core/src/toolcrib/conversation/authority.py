@@ -85,7 +85,8 @@ class Authority:
         session, toolbox = self._session, self._session.toolbox
         above = session.parent.authority.context() if session.parent is not None else None
         place = session.workspace
-        if self._context is None or self._context.parent is not above or self._place != place:
+        known = self._context
+        if known is None or known.parent is not above or self._place is not place:
             self._place = place
             self._context = AuthorityContext(
                 workspace=place.root,

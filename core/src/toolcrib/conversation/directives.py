@@ -101,6 +101,11 @@ class Directions:
         self.restrictions = kept
         self.version += 1
 
+    @property
+    def limits(self) -> bool:
+        """Whether anything of it limits what may run now."""
+        return self.stopped is not None or bool(self.restrictions)
+
     # -- enforcing ---------------------------------------------------------------------
 
     def permits(self, tool: Tool) -> bool:

@@ -33,6 +33,7 @@ class Item:
         resolved: What the tool's ``resolve`` gave.
         again: Whether it takes over a call whose process died while it ran.
         place: The workspace that it was judged in.
+        pack: The pack whose code it runs, activated.
     """
 
     call: Call
@@ -49,6 +50,7 @@ class Item:
     resolved: Any = None
     again: bool = False
     place: Any = None
+    pack: Any = attrs.field(default=None, repr=False)
 
     @property
     def tool_id(self) -> str:

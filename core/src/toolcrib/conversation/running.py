@@ -74,15 +74,15 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
     authorized = item.authorized
     if authorized is None or item.outcome is not None:
         return
+    toolbox = session.toolbox
     refusal = await _too_late(session, view, item, authorized)
-    pack = refusal or await session.toolbox.activate_for(authorized.tool)
-    if isinstance(pack, Refusal):
-        submission.end(session, item, pack)
+    if refusal is not None:
+        submission.end(session, item, refusal)
         _finished_event(session, item, sink)
         return
-    entry = session.toolbox.entry(authorized.tool.id)
+    entry = toolbox.catalog.tools.get(authorized.admitted.tool.id)
     known = record.begin(
-        session.toolbox.ledger,
+        toolbox.ledger,
         authorized,
         conversation=session.conversation,
         principal=session.principal,
@@ -94,13 +94,18 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
         _not_begun(session, item, known)
         _finished_event(session, item, sink)
         return
-    _tell(session, item, sink, "call.started")
-    item.outcome = await _executed(session, item, authorized, pack, sink)
+    heard = sink is not None or toolbox.observed
+    if heard:
+        _tell(session, item, sink, "call.started")
+    item.outcome = await _executed(session, item, authorized, item.pack, sink)
+    tool = authorized.admitted.tool
     session.authority.used(authorized.grant_id)
-    session.authority.ran(authorized.tool)
-    _finished_event(session, item, sink)
-    session.emit("call.finished", item, **_ending(item))
-    session.lifecycle.deliver(authorized.tool, item.outcome)
+    session.authority.ran(tool)
+    if heard:
+        _finished_event(session, item, sink)
+        session.emit("call.finished", item, **_ending(item))
+    if "deliver" in tool.companions:
+        session.lifecycle.deliver(tool, item.outcome)
 
 
 async def _too_late(
@@ -114,6 +119,8 @@ async def _too_late(
     if item.place is not session.workspace:
         text = "The workspace changed after the call was judged. Nothing ran. Call it again."
         return refuse("answer.stale", authorized.tool.id, text)
+    if not session.directions.limits:
+        return None
     return session.directions.refuses(authorized.admitted, item.signature)
 
 
@@ -135,23 +142,25 @@ async def _executed(
     sink: Sink | None,
 ) -> Outcome:
     toolbox = session.toolbox
-    implementation = pack.implementations[authorized.tool.id]
+    tool = authorized.admitted.tool
+    implementation = pack.implementations[tool.id]
     # A renamed or overriding tool runs the code of the tool that its pack declared.
-    if implementation.tool is not authorized.tool:
-        implementation = attrs.evolve(implementation, tool=authorized.tool)
+    if implementation.tool is not tool:
+        implementation = attrs.evolve(implementation, tool=tool)
     diagnostics = _Diagnostics()
     notes: list[str] = []
     host = session.host_of(pack.id)
     report = _reporter(session, item, sink) if sink is not None or toolbox.observed else None
 
     loop = asyncio.get_running_loop()
+    tool_id, call_id = tool.id, item.call.id
 
     def make_context(attempt: int, token: CancelToken) -> RunContext:
         return RunContext(
             session,
             host,
-            tool_id=authorized.tool.id,
-            invocation_id=item.call.id,
+            tool_id=tool_id,
+            invocation_id=call_id,
             attempt=attempt,
             deadline=token.deadline,
             idempotency_key=authorized.idempotency_key,

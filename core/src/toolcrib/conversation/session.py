@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import inspect
+import os
 import secrets as random
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ from toolcrib.question import Allow, AllowRule, Deny, Question
 from toolcrib.vocabulary import Audience, Mode
 
 from . import intents as selecting
-from . import keeping, restoring, showing, submission
+from . import keeping, restoring, running, showing, submission
 from .authority import Authority
 from .batch import Batch
 from .directives import Directions, narrowest
@@ -344,12 +345,18 @@ class Session:
         view = self.shown.single(tool)
         tool_id = next(iter(view.tools), None)
         call = Call(
-            id="call_" + random.token_hex(12),
+            id="call_" + os.urandom(12).hex(),
             wire_name=tool if tool_id is None else view.wire_name(tool_id) or tool,
             tool_id=tool_id,
             arguments={} if arguments is None else arguments,
         )
-        item = await submission.submit(self, view, call, "")
+        item = await submission.submit(self, view, call, "", fresh=True)
+        if item.question is None:
+            # The commonest call needs nothing that outlives it.
+            if item.outcome is None:
+                await running.run(self, view, item, None)
+            if item.outcome is not None:
+                return item.outcome
         batch = Batch(self, "b_" + random.token_hex(10), view, [item])
         if batch.questions:
             payload = batch.payload()
@@ -374,6 +381,11 @@ class Session:
                 await batch.decide(question.id, Deny(by="toolcrib", reason=got))
 
     # -- what tools and the other modules of the façade see -----------------------------
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing but rules and mode limits which tools may be used."""
+        return self.only is None and self.parent is None and not self.directions.restrictions
 
     def may_use(self, tool: Tool) -> bool:
         """Tell whether the session may use a tool at all, whatever rules and mode say."""

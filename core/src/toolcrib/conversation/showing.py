@@ -68,6 +68,7 @@ class Shown:
         self._offers: dict[Audience | None, _Offer] = {}
         self._views: dict[tuple[str, bool], tuple[Hashable, View]] = {}
         self._singles: dict[str, View] = {}
+        self._singles_key: Hashable = None
 
     # -- which tools -----------------------------------------------------------------
 
@@ -77,14 +78,13 @@ class Shown:
         Sub-agents may what their caller may, at most.
         """
         session = self._session
-        if not session.may_use(tool) or session.toolbox.rules.denies_all_of(tool):
+        plan = session.mode is Mode.PLAN
+        rules = session.toolbox.rules
+        if session.is_free and not plan and not rules.denies_tools:
+            return True
+        if not session.may_use(tool) or rules.denies_all_of(tool):
             return False
-        if (
-            session.mode is Mode.PLAN
-            and tool.effects
-            and not tool.effects & _PLANNABLE
-            and tool.pack != crib.PACK
-        ):
+        if plan and tool.effects and not tool.effects & _PLANNABLE and tool.pack != crib.PACK:
             return False
         return session.parent is None or session.parent.shown.may(tool)
 
@@ -233,14 +233,18 @@ class Shown:
 
         An app that calls a tool by its name pays for that tool, not for the catalog.
         """
-        tool = self._found(name)
-        kept = self._singles.get(name)
-        if kept is not None and (kept.tools.get(tool.id) is tool if tool else not kept.tools):
-            return kept
-        if len(self._singles) >= _KEPT:
+        key = (self._session.toolbox.catalog, self.state(), self._stored)
+        if key != self._singles_key:
+            self._singles_key = key
             self._singles.clear()
-        tools = () if tool is None else (tool,)
-        view = self._singles[name] = self.project(tools, self.dialect("mcp"), strict=False)
+        view = self._singles.get(name)
+        if view is None:
+            if len(self._singles) >= _KEPT:
+                self._singles.clear()
+            tool = self._found(name)
+            tools = () if tool is None else (tool,)
+            view = self.project(tools, self.dialect("mcp"), strict=False)
+            self._singles[name] = view
         return view
 
     def _found(self, name: str) -> Tool | None:

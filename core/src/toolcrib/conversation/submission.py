@@ -38,11 +38,26 @@ __all__ = ["end", "preview_of", "readmit", "recorded", "resumes", "stale", "subm
 
 
 async def submit(
-    session: Session, view: View, call: Call, batch_id: str, stage_id: str = ""
+    session: Session,
+    view: View,
+    call: Call,
+    batch_id: str,
+    stage_id: str = "",
+    *,
+    fresh: bool = False,
 ) -> Item:
-    """Judge one call; the item says whether it may run, is asked, or ended."""
+    """Judge one call; the item says whether it may run, is asked, or ended.
+
+    Args:
+        session: Whose call it is.
+        view: What the model was shown.
+        call: What the model wants.
+        batch_id: The batch that it belongs to.
+        stage_id: For the tool's ``resolve``.
+        fresh: Whether its id was made a moment ago, so that nobody can know it.
+    """
     item = Item(call, batch_id=batch_id, stage_id=stage_id)
-    known = recorded(session, call)
+    known = None if fresh else recorded(session, call)
     if known is not None and not resumes(view, item, known):
         take(session, item, known)
         return item
@@ -129,9 +144,10 @@ async def _judge(session: Session, view: View, item: Item) -> Refusal | None:
                 return known
             take(session, item, known)
             return None
-    refusal = session.directions.refuses(admitted, item.signature)
-    if refusal is not None:
-        return refusal
+    if session.directions.limits:
+        refusal = session.directions.refuses(admitted, item.signature)
+        if refusal is not None:
+            return refusal
     verdict = permission.authorize(admitted, item.signature, session.authority.context())
     if isinstance(verdict, Refusal):
         return verdict
@@ -151,7 +167,7 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
     pack = await session.toolbox.activate_for(tool)
     if isinstance(pack, Refusal):
         return pack
-    if not await session.lifecycle.is_active(tool):
+    if "active" in tool.companions and not await session.lifecycle.is_active(tool):
         text = f"{tool.id} says that it is not there now. Nothing ran. Do something else."
         return refuse("tool.inactive", tool.id, text)
     inverted = call is item.call
@@ -161,10 +177,11 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
     if isinstance(admitted, Refusal):
         return admitted
     item.admitted = admitted
-    item.place = session.workspace
-    item.signature = await pack.signature(
-        tool, admitted.arguments, session.host_of(pack.id) if pack.host else None
-    )
+    item.place, item.pack = session.workspace, pack
+    if pack.has("toolcrib_signature"):
+        item.signature = await pack.signature(
+            tool, admitted.arguments, session.host_of(pack.id)
+        )
     return await _resolved(item, pack) if "resolve" in tool.companions else None
 
 

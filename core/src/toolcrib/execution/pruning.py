@@ -35,6 +35,8 @@ class Pruned:
 
 def size_of_json(value: Any) -> int:
     """Return the length of a JSON value's compact text."""
+    if value.__class__ is int or value.__class__ is bool or value is None:
+        return len(repr(value))
     return len(canonical.dumps(value))
 
 

@@ -51,6 +51,9 @@ class RuleSet:
         rules: Rules or their texts, in order; of two that match, the first is named.
         workspace: Where relative paths start.
         home: What ``~`` stands for; the user's home folder by default.
+
+    Attributes:
+        denies_tools: Whether a rule without fields denies every call of some tool.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class RuleSet:
         # Tools that rules without fields deny: by id, and by pattern.
         self._denied: set[str] = set()
         self._denying: list[Rule] = []
+        self.denies_tools = False
         for order, rule in enumerate(self.rules):
             self._place(order, rule)
 
@@ -79,6 +83,7 @@ class RuleSet:
 
     def _place(self, order: int, rule: Rule) -> None:
         if rule.verdict is Verdict.DENY and not rule.fields:
+            self.denies_tools = True
             if rule.exact_tool is not None:
                 self._denied.add(rule.exact_tool)
             else:
