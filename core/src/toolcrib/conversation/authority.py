@@ -88,7 +88,7 @@ class Authority:
         known = self._context
         if known is None or known.parent is not above or self._place is not place:
             self._place = place
-            self._context = AuthorityContext(
+            known = self._context = AuthorityContext(
                 workspace=place.root,
                 rules=toolbox.rules_in(place.root),
                 parent=above,
@@ -104,4 +104,4 @@ class Authority:
                 clock=toolbox.clock,
                 policy_file=toolbox.policy.file,
             )
-        return self._context
+        return known

@@ -10,11 +10,12 @@ import attrs
 
 from toolcrib.errors import ToolcribError
 from toolcrib.execution import bound
-from toolcrib.outcome import File, Result, Text
+from toolcrib.execution.budget import SMALLEST
+from toolcrib.outcome import File, Json, Result, Text
 
 
 if TYPE_CHECKING:
-    from toolcrib.outcome import ArtifactLink, Outcome
+    from toolcrib.outcome import ArtifactLink, Block, Outcome
     from toolcrib.tool import Tool
 
     from .session import Session
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["bounded", "page"]
 
+_SMALL = frozenset({bool, float, type(None)})
+
 
 async def bounded(session: Session, tool: Tool, outcome: Outcome) -> Outcome:
     """Shorten a result to its budget; the whole goes to the artifact store."""
+    content = outcome.result.content
+    if len(content) == 1 and not outcome.result.summary and _is_short(content[0]):
+        return outcome
     policy = session.toolbox.policy
     budget = tool.result_budget if tool.result_budget is not None else policy.result_budget
 
@@ -38,6 +44,13 @@ async def bounded(session: Session, tool: Tool, outcome: Outcome) -> Outcome:
 
     result = await bound(outcome.result, budget, keep=keep)
     return outcome if result is outcome.result else attrs.evolve(outcome, result=result)
+
+
+def _is_short(block: Block) -> bool:
+    """Tell whether a block fits every budget; most do, and need no looking at."""
+    if isinstance(block, Text):
+        return len(block.text) <= SMALLEST
+    return isinstance(block, Json) and block.value.__class__ in _SMALL
 
 
 async def page(session: Session, digest: str, start: int, size: int) -> Result:
