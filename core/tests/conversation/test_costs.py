@@ -48,7 +48,7 @@ def test_a_call_in_a_large_catalog_takes_the_steps_of_one_in_a_small(run, reply,
             if way == "call":
                 found.append(await steps(lambda: session.call("many.tool0")))
             else:
-                one = reply(("many.tool0", "{}"), id=f"r{number}")
+                one = reply(("many_tool0", "{}"), id=f"r{number}")
                 found.append(await steps(lambda one=one: session.answer(one)))
         return found[-1]
 
