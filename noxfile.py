@@ -85,7 +85,7 @@ def coverage(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def peers(session: nox.Session) -> None:
     """Run the tests that need real peers; a peer that is absent is a failure."""
-    install(session, "test")
+    install(session, "test", "peers")
     session.run(
         *("python", "-m", "pytest", "-m", "peer", *session.posargs),
         env={"TOOLCRIB_PEERS": "1"},
