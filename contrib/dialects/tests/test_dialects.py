@@ -12,7 +12,7 @@ import pytest
 
 from toolcrib import Context, Pack, Policy, Toolbox, authoring, hookspecs
 from toolcrib.call import Call
-from toolcrib.outcome import Audio, Image, Outcome, Result, Text
+from toolcrib.outcome import Audio, File, Image, Outcome, Result, Text
 from toolcrib.projection import Dialect, dialect, project, spoken_by
 from toolcrib.tool import Description, Tool
 from toolcrib.vocabulary import Status
@@ -355,6 +355,23 @@ def test_bedrock_answers_with_a_status_and_an_id_of_its_alphabet():
     assert one["toolResult"]["status"] == "error"
     assert one["toolResult"]["toolUseId"].startswith("tooluse_")
     assert one == two
+
+
+def test_bedrock_shows_images_and_documents_where_the_model_takes_them():
+    """Base64 on the wire; what neither form can hold is named, as are all in text form."""
+    pdf, wav = File("aGk=", "application/pdf", "../x"), Audio("aGk=", "audio/wav")
+    pairs = [(_call(), _outcome(result=Result(content=[Text("see"), PNG, pdf, wav])))]
+    (message,) = DIALECTS["bedrock"].results(pairs)
+    text, image, document = message["content"][0]["toolResult"]["content"]
+    assert "1 part(s) cannot be shown" in text["text"]
+    assert image == {"image": {"format": "png", "source": {"bytes": "aGk="}}}
+    assert document["document"]["format"] == "pdf"
+    assert document["document"]["name"] == "part 2"
+    assert json.loads(json.dumps(message)) == message
+
+    (message,) = DIALECTS["bedrock-text"].results(pairs)
+    (text,) = message["content"][0]["toolResult"]["content"]
+    assert "3 part(s) cannot be shown" in text["text"]
 
 
 @pytest.mark.parametrize("known", ["call_abc", None, "abcdefghi"])

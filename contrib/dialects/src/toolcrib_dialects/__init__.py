@@ -8,7 +8,7 @@ The pack has no tools. Policy enables its distribution and names it as a project
 
 from __future__ import annotations
 
-from .bedrock import BEDROCK
+from .bedrock import BEDROCK, BEDROCK_TEXT
 from .cohere import COHERE
 from .compatible import DEEPSEEK, GROQ, XAI, XAI_SDK
 from .gemini import GEMINI, GEMINI_OPENAPI
@@ -19,6 +19,7 @@ from .plugin import DIALECTS, pack
 
 __all__ = [
     "BEDROCK",
+    "BEDROCK_TEXT",
     "COHERE",
     "DEEPSEEK",
     "DIALECTS",

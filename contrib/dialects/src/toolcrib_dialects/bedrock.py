@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolcrib import Call, Outcome
+import attrs
+
+from toolcrib import Audio, Call, File, Image, Outcome
 from toolcrib.projection import (
     Declared,
     Dialect,
@@ -26,7 +29,7 @@ from toolcrib.projection import (
 from .facts import PLAIN, hashed_id
 
 
-__all__ = ["BEDROCK"]
+__all__ = ["BEDROCK", "BEDROCK_TEXT"]
 
 _STRICT = Profile(
     name="strict",
@@ -53,6 +56,19 @@ _STRICT = Profile(
 )
 
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}", re.ASCII)
+_IMAGES = {
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+}
+_DOCUMENTS = {
+    "application/pdf": "pdf",
+    "text/csv": "csv",
+    "text/html": "html",
+    "text/markdown": "md",
+    "text/plain": "txt",
+}
 _STOPPED = frozenset({"max_tokens", "malformed_tool_use", "malformed_model_output"})
 
 
@@ -93,27 +109,57 @@ def _calls(value: Any) -> list[WireCall]:
     return cut_off(calls, f"stop reason {reason}") if reason in _STOPPED else calls
 
 
-def _results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
-    """Answer all calls in one message of the user.
+class _Blob(str):
+    """Base64 text, as the protocol has it, that ``boto3`` encodes to that very text.
 
-    Media are named and not sent: models differ in what may stand in a result, and the
-    SDK wants bytes where the protocol has text.
+    The SDK takes bytes, or text that it turns into bytes, and encodes those. Plain text
+    would be encoded twice; this one turns into the bytes that it stands for.
     """
+
+    __slots__ = ()
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        """Return the bytes."""
+        return base64.b64decode(str(self))
+
+
+def _results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
+    """Answer all calls in one message of the user."""
     return [{"role": "user", "content": [_result(*pair) for pair in pairs]}] if pairs else []
 
 
-def _result(call: Call, outcome: Outcome) -> dict[str, Any]:
+def _text_results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
+    """Answer all calls in one message of the user; media are named and not sent."""
+    content = [_result(*pair, media=False) for pair in pairs]
+    return [{"role": "user", "content": content}] if content else []
+
+
+def _result(call: Call, outcome: Outcome, *, media: bool = True) -> dict[str, Any]:
     rendered = render(outcome)
-    text = rendered.text
-    if rendered.media:
-        text += f"\n[{len(rendered.media)} part(s) cannot be shown here]"
+    found = [_part(each, n) for n, each in enumerate(rendered.media, 1) if media]
+    parts = [part for part in found if part is not None]
+    unseen = len(rendered.media) - len(parts)
+    text = rendered.text + (f"\n[{unseen} part(s) cannot be shown here]" if unseen else "")
     return {
         "toolResult": {
             "toolUseId": hashed_id(call, _ID, "tooluse_", 32),
-            "content": [{"text": text}],
+            "content": [{"text": text}, *parts],
             "status": "error" if rendered.failed else "success",
         }
     }
+
+
+def _part(media: Image | Audio | File, number: int) -> dict[str, Any] | None:
+    source = {"bytes": _Blob(media.data)}
+    form = _IMAGES.get(media.media_type)
+    if form is not None:
+        return {"image": {"format": form, "source": source}}
+    form = _DOCUMENTS.get(media.media_type)
+    if form is not None:
+        # Names have a narrow alphabet, and one that a model chose could steer it.
+        name = f"part {number}"
+        return {"document": {"format": form, "name": name, "source": source}}
+    return None
 
 
 BEDROCK = Dialect(
@@ -125,3 +171,6 @@ BEDROCK = Dialect(
     results=_results,
     limits=RequestLimits(strict_tools=20, optional=24, unions=16),
 )
+
+# For models that take no media in results; they refuse the whole request.
+BEDROCK_TEXT = attrs.evolve(BEDROCK, name="bedrock-text", results=_text_results)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from toolcrib import Pack, Tool
 from toolcrib.projection import Dialect
 
-from .bedrock import BEDROCK
+from .bedrock import BEDROCK, BEDROCK_TEXT
 from .cohere import COHERE
 from .compatible import DEEPSEEK, GROQ, XAI, XAI_SDK
 from .gemini import GEMINI, GEMINI_OPENAPI
@@ -21,6 +21,7 @@ DIALECTS: Mapping[str, Dialect] = {
     each.name: each
     for each in (
         BEDROCK,
+        BEDROCK_TEXT,
         COHERE,
         DEEPSEEK,
         GEMINI,
