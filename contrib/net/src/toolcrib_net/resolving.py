@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -47,29 +48,37 @@ class SystemResolver:
 
 
 class FixedResolver:
-    """Answers from a table, for tests and closed networks; counts what it was asked.
+    """Answers from a table, for tests, closed networks and names that an app pins.
 
     Args:
         names: Name → addresses, or a function that gives them anew each time.
-
-    Attributes:
-        asked: Every name that was looked up, in order.
+        fallback: Answers for every other name; without it there is none.
     """
 
     def __init__(
-        self, names: Mapping[str, Iterable[str] | Callable[[], Iterable[str]]]
+        self,
+        names: Mapping[str, Iterable[str] | Callable[[], Iterable[str]]],
+        fallback: Resolver | None = None,
     ) -> None:
         self._names = dict(names)
-        self.asked: list[str] = []
+        self._fallback = fallback
+        self._asked: deque[str] = deque(maxlen=1000)
+
+    @property
+    def asked(self) -> list[str]:
+        """Every name that was looked up, in order; the last thousand."""
+        return list(self._asked)
 
     async def resolve(self, host: str) -> Sequence[str]:
         """Return the addresses of a name."""
-        self.asked.append(host)
+        self._asked.append(host)
         found = self._names.get(host)
-        if found is None:
-            text = f"There is no host named {shown(host)}."
-            raise NetError(text, code="net.name_not_found")
-        return list(found() if callable(found) else found)
+        if found is not None:
+            return list(found() if callable(found) else found)
+        if self._fallback is not None:
+            return await self._fallback.resolve(host)
+        text = f"There is no host named {shown(host)}."
+        raise NetError(text, code="net.name_not_found")
 
 
 def _unresolved(host: str, error: socket.gaierror) -> NetError:

@@ -1,0 +1,165 @@
+"""The main content of a page: found by trafilatura, put back into the page's own structure.
+
+trafilatura tells best which texts are content, and loses on the way what they were: the
+language of code, the numbers of lists, cells of tables. So its blocks are looked up in
+the page by their text, and where they are found, the page's own element is taken.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from typing import Any
+
+from lxml import etree, html  # type: ignore[import-untyped,unused-ignore]
+
+from .trees import text_of
+
+
+__all__ = ["main_html"]
+
+_RESTORED = ("table", "ul", "ol", "pre", "blockquote", "figure", "dl")
+_BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", *_RESTORED})
+_SHORTEST = 200
+
+
+def main_html(tree: Any, url: str) -> str | None:
+    """Return the HTML of a page's main content, or None if it has none to speak of."""
+    found = _extracted(tree, url)
+    body = None if found is None else found.find("body")
+    if body is None:
+        return None
+    if len(text_of(body)) < _SHORTEST and len(text_of(tree)) > 4 * _SHORTEST:
+        return None
+    _Originals(tree).restore(body)
+    _add_title(body, tree)
+    return str(html.tostring(body, encoding="unicode"))
+
+
+def _extracted(tree: Any, url: str) -> Any | None:
+    from trafilatura import extract
+
+    # The library changes what it is given.
+    text = extract(
+        copy.deepcopy(tree),
+        url=url,
+        output_format="html",
+        include_comments=False,
+        include_formatting=True,
+        include_images=True,
+        include_links=True,
+        include_tables=True,
+    )
+    if not text:
+        return None
+    # It is well-formed XML. A parser of HTML would end a paragraph at the code within it.
+    return etree.fromstring(text, etree.XMLParser(recover=True, resolve_entities=False))
+
+
+class _Originals:
+    """The page's own elements, by their text."""
+
+    def __init__(self, tree: Any) -> None:
+        self._by_text: dict[tuple[str, str], Any] = {}
+        self._inline: set[str] = set()
+        self._pre: dict[str, Any] = {}
+        self._tree = tree
+        for element in tree.iter(*_RESTORED):
+            key = (_family(element.tag), _squeezed(element))
+            if key[1]:
+                self._by_text.setdefault(key, element)
+        for element in tree.iter("pre"):
+            self._pre.setdefault(_squeezed(element), element)
+        self._inline = {
+            _squeezed(each)
+            for each in tree.iter("code", "kbd", "samp", "tt")
+            if not any(True for _ in each.iterancestors("pre"))
+        }
+
+    def restore(self, body: Any) -> None:
+        """Put the page's own elements in the place of what was made of them."""
+        for element in list(body.iter(*_RESTORED, "code")):
+            if element.getparent() is None or _gone(element, body):
+                continue
+            text = _squeezed(element)
+            original = self._by_text.get((_family(element.tag), text))
+            if original is not None:
+                _replace(element, copy.deepcopy(original))
+            elif element.tag == "pre" and text in self._pre:
+                _replace(element, copy.deepcopy(self._pre[text]))
+            elif element.tag == "pre" and (text in self._inline or _is_inline(element)):
+                element.tag = "code"
+        self._add_missing(body)
+
+    def _add_missing(self, body: Any) -> None:
+        """Add code and tables that stand between two blocks that were found, but were lost."""
+        have = {_squeezed(each): each for each in body.iter(*_BLOCKS)}
+        whole = _squeezed(body)
+        order = [e for e in self._tree.iter(*_BLOCKS) if isinstance(e.tag, str)]
+        known = [have.get(_squeezed(e)) if _squeezed(e) else None for e in order]
+        last = max((i for i, found in enumerate(known) if found is not None), default=-1)
+        anchor: Any = None
+        for position, element in enumerate(order[: last + 1]):
+            if known[position] is not None:
+                anchor = known[position]
+            elif anchor is not None and self._is_lost(element, whole):
+                top = _top(anchor, body)
+                added = copy.deepcopy(element)
+                added.tail = None
+                top.addnext(added)
+                whole += _squeezed(element)
+                anchor = added
+
+    @staticmethod
+    def _is_lost(element: Any, whole: str) -> bool:
+        text = _squeezed(element)
+        if not text or text in whole:
+            return False
+        if element.tag == "pre":
+            return True
+        if element.tag != "table" or element.find(".//table") is not None:
+            return False
+        rows = [row for row in element.iter("tr") if len(row) > 1]
+        links = sum(len(text_of(a)) for a in element.iter("a"))
+        return len(rows) > 1 and links < len(text_of(element)) * 0.5
+
+
+def _add_title(body: Any, tree: Any) -> None:
+    """Begin with the page's heading, if it is not among the content."""
+    if body.find(".//h1") is not None:
+        return
+    headings = [text_of(each) for each in tree.iter("h1")]
+    if len(headings) == 1 and headings[0]:
+        heading = etree.SubElement(body, "h1")
+        heading.text = headings[0]
+        body.insert(0, heading)
+
+
+def _family(tag: str) -> str:
+    return "list" if tag in {"ul", "ol"} else tag
+
+
+def _squeezed(element: Any) -> str:
+    """Return an element's text without any white space: the same before and after."""
+    return "".join("".join(element.itertext()).split())
+
+
+def _is_inline(element: Any) -> bool:
+    parent = element.getparent()
+    inside = parent is not None and parent.tag in {"p", "li", "td", "th", "h1", "h2", "h3", "a"}
+    return inside and "\n" not in (element.text or "").strip()
+
+
+def _gone(element: Any, body: Any) -> bool:
+    return element is not body and not any(a is body for a in element.iterancestors())
+
+
+def _top(element: Any, body: Any) -> Any:
+    while element.getparent() is not None and element.getparent() is not body:
+        element = element.getparent()
+    return element
+
+
+def _replace(old: Any, new: Any) -> None:
+    new.tail = old.tail
+    old.getparent().replace(old, new)

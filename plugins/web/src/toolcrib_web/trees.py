@@ -1,0 +1,121 @@
+"""HTML as a tree: parsed within bounds, its links made whole, what nobody sees taken out."""
+
+from __future__ import annotations
+
+import re
+
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from lxml import etree, html  # type: ignore[import-untyped,unused-ignore]
+
+
+__all__ = ["absolute_links", "base_of", "parse", "prune", "text_of", "too_deep"]
+
+# Everything below them is code, or is not shown to a person who reads the page.
+_UNSEEN = frozenset({
+    *("script", "style", "template", "noscript", "iframe", "object", "embed", "applet"),
+    *("svg", "canvas", "audio", "video", "map", "dialog", "frameset", "datalist"),
+})  # fmt: skip
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?![.\d]*[1-9])"
+    r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)|(?:left|top|text-indent)\s*:\s*-\d{4,}",
+    re.IGNORECASE,
+)
+_LINKS = (("a", "href"), ("img", "src"), ("area", "href"))
+_DEEPEST = 400
+
+
+def parse(text: str) -> Any | None:
+    """Return the tree of a page, or None if there is none."""
+    # The parser is given bytes, so that no declaration in the text counts any more.
+    parser = html.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
+    )
+    data = text.encode("utf-8", "replace").replace(b"\0", b"")
+    try:
+        tree = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError, MemoryError):
+        return None
+    return tree if tree is not None else None
+
+
+def prune(tree: Any) -> int:
+    """Take out what a reader does not see; return how many hidden texts that were."""
+    hidden = 0
+    for element in list(tree.iter()):
+        if not isinstance(element.tag, str):
+            continue
+        tag = element.tag.lower()
+        if tag in {"html", "body", "head"}:
+            continue
+        if tag in _UNSEEN:
+            _drop(element)
+        elif tag != "head" and _is_hidden(element):
+            hidden += bool((element.text_content() or "").strip())
+            _drop(element)
+    return hidden
+
+
+def _is_hidden(element: Any) -> bool:
+    if "hidden" in element.attrib and element.get("hidden") != "until-found":
+        return True
+    style = element.get("style")
+    if style is not None and _HIDDEN.search(style):
+        return True
+    return bool(element.tag == "input" and element.get("type") == "hidden")
+
+
+def _drop(element: Any) -> None:
+    if element.getparent() is not None:
+        element.drop_tree()
+
+
+def too_deep(tree: Any) -> bool:
+    """Tell whether elements are nested deeper than converters can follow."""
+    depth = 0
+    for event, _ in etree.iterwalk(tree, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def base_of(tree: Any, url: str) -> str:
+    """Return the address that relative ones on the page start from."""
+    for element in tree.iter("base"):
+        href = (element.get("href") or "").strip()
+        if href:
+            try:
+                found = urljoin(url, href)
+            except ValueError:
+                return url
+            # A page may not turn its links into files or code.
+            return found if urlsplit(found).scheme in {"http", "https"} else url
+    return url
+
+
+def absolute_links(tree: Any, base: str) -> None:
+    """Make every link whole; those that only a browser could follow lose their address."""
+    for tag, name in _LINKS:
+        for element in tree.iter(tag):
+            value = element.get(name)
+            if value is None:
+                continue
+            value = value.strip()
+            try:
+                whole = urljoin(base, value)
+                scheme = urlsplit(whole).scheme.lower()
+            except ValueError:
+                scheme = ""
+            if scheme in {"http", "https", "mailto", "tel"}:
+                element.set(name, whole)
+            elif tag == "img":
+                element.attrib.pop(name)
+            else:
+                del element.attrib[name]
+
+
+def text_of(element: Any) -> str:
+    """Return an element's text with each run of white space as one space."""
+    return " ".join("".join(element.itertext()).split())
