@@ -332,7 +332,7 @@ class Connection:
         else:
             owned = await Owned.start(self.config, root=self._root)
             stack.push_async_callback(self._ended, owned)
-            reader, writer = PipeReader(owned), PipeWriter(owned)
+            reader, writer = PipeReader(owned.output), PipeWriter(owned.input)
         tap = Tap(reader, writer)
         session = ClientSession(
             dispatcher=tap,

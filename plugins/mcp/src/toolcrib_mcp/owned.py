@@ -93,6 +93,20 @@ class Owned:
         return cls(process, mark, hiding(config))
 
     @property
+    def output(self) -> asyncio.StreamReader:
+        """What it writes."""
+        if self.process.stdout is None:  # pragma: no cover - it is a pipe
+            raise AssertionError
+        return self.process.stdout
+
+    @property
+    def input(self) -> asyncio.StreamWriter:
+        """What it reads."""
+        if self.process.stdin is None:  # pragma: no cover - it is a pipe
+            raise AssertionError
+        return self.process.stdin
+
+    @property
     def tail(self) -> str:
         """The last of what it wrote to stderr, secrets hidden."""
         return self._hide(b"".join(self._kept).decode("utf-8", "replace"))

@@ -19,8 +19,6 @@ import mcp_types as types
 
 from mcp.shared.message import SessionMessage
 
-from .owned import Owned
-
 
 __all__ = ["OVERSIZE", "PipeReader", "PipeWriter"]
 
@@ -60,8 +58,8 @@ class PipeReader(_Stream):
         noise: Lines that were no messages.
     """
 
-    def __init__(self, owned: Owned, *, most: int = MOST_MESSAGE) -> None:
-        self._owned = owned
+    def __init__(self, stream: asyncio.StreamReader, *, most: int = MOST_MESSAGE) -> None:
+        self._stream = stream
         self._most = most
         self._lines: deque[bytes] = deque()
         self._rest: list[bytes] = []
@@ -88,9 +86,8 @@ class PipeReader(_Stream):
                 message = self._parsed(self._lines.popleft())
                 if message is not None:
                     return message
-            stream = self._owned.process.stdout
             try:
-                chunk = await stream.read(_CHUNK) if stream is not None else b""
+                chunk = await self._stream.read(_CHUNK)
             except (OSError, ValueError):
                 chunk = b""
             if not chunk:
@@ -173,8 +170,8 @@ def _too_large(head: bytes, tail: bytes, size: int) -> bytes:
 class PipeWriter(_Stream):
     """What a server is sent. Writing never waits, so that a cancellation never does."""
 
-    def __init__(self, owned: Owned) -> None:
-        self._owned = owned
+    def __init__(self, pipe: asyncio.StreamWriter) -> None:
+        self._pipe = pipe
         self._closed = False
 
     async def send(self, item: SessionMessage, /) -> None:
@@ -183,13 +180,13 @@ class PipeWriter(_Stream):
         Raises:
             BrokenPipeError: the server is gone, or has not read for very long.
         """
-        pipe = self._owned.process.stdin
+        pipe = self._pipe
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        if pipe is None or self._closed or pipe.is_closing():
-            message = "the server is gone"
+        if self._closed or pipe.is_closing():
+            message = "the other side is gone"
             raise BrokenPipeError(message)
         if pipe.transport.get_write_buffer_size() > MOST_WAITING:
-            message = "the server has stopped reading"
+            message = "the other side has stopped reading"
             raise BrokenPipeError(message)
         pipe.write(text.encode() + b"\n")
         # Let other tasks run: a sender that never waits would starve them.

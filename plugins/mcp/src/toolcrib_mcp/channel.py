@@ -1,0 +1,259 @@
+"""The way back to a client's user and model while a call runs.
+
+Handshake revisions let a server send requests; the newer one has rounds instead: the call
+is answered with what it needs, and comes again with it, while its work waits in here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import warnings
+
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import attrs
+import mcp_types as types
+
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPDeprecationWarning, NoBackChannelError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from toolcrib import Unavailable
+
+
+__all__ = ["CURRENT", "Channel", "ClientAgents", "ClientAsk", "Logs"]
+
+CURRENT: ContextVar[Channel | None] = ContextVar("toolcrib_mcp_channel", default=None)
+"""The client whose call runs."""
+
+_LEVELS = {10: "debug", 20: "info", 30: "warning", 40: "error", 50: "critical"}
+_ORDER = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+@attrs.define
+class Wanted:
+    """One thing that a running call needs of the client."""
+
+    key: str
+    request: Any
+    answer: asyncio.Future[Any]
+
+
+class Channel:
+    """One call's way to its client.
+
+    Args:
+        ctx: The request.
+
+    Attributes:
+        wanted: What waits for the next round, by key.
+    """
+
+    def __init__(self, ctx: ServerRequestContext[Any, Any], *, level: str = "debug") -> None:
+        self.ctx = ctx
+        self.level = level
+        self.wanted: dict[str, Wanted] = {}
+        self.news = asyncio.Event()
+        self._numbers = itertools.count(1)
+        self._loop = asyncio.get_running_loop()
+        self._sending: set[asyncio.Task[None]] = set()
+        self._step = 0.0
+
+    @property
+    def modern(self) -> bool:
+        """Whether the client speaks in rounds."""
+        return self.ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    def can(self, what: str) -> bool:
+        """Tell whether the client can do ``elicitation``, ``sampling`` or ``roots``."""
+        able = self.ctx.session.client_capabilities
+        if able is None or getattr(able, what, None) is None:
+            return False
+        return self.modern or self.ctx.session.can_send_request
+
+    async def ask(self, request: Any, result: type[Any]) -> Any:
+        """Send a request to the client, or let it wait for the next round; None: no answer."""
+        if not self.modern:
+            params = request.params.model_dump(by_alias=True, mode="json", exclude_none=True)
+            del params
+            return await self._sent(request, result)
+        key = f"input-{next(self._numbers)}"
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self.wanted[key] = Wanted(key, request, future)
+        self.news.set()
+        raw = await future
+        return raw if isinstance(raw, result) or raw is None else result.model_validate(raw)
+
+    async def _sent(self, request: Any, result: type[Any]) -> Any:
+        from mcp.shared.message import ServerMessageMetadata  # noqa: PLC0415 - few calls ask
+
+        related = ServerMessageMetadata(related_request_id=self.ctx.request_id)
+        try:
+            return await self.ctx.session.send_request(request, result, metadata=related)
+        except (MCPError, NoBackChannelError):
+            return None
+
+    def next_round(
+        self, ctx: ServerRequestContext[Any, Any], responses: Mapping[str, Any]
+    ) -> None:
+        """Go on with what the client answered; what it left out stays open."""
+        self.ctx = ctx
+        self.news.clear()
+        for key in list(self.wanted):
+            if key in responses:
+                one = self.wanted.pop(key)
+                if not one.answer.done():
+                    one.answer.set_result(responses[key])
+        if self.wanted:
+            self.news.set()
+
+    def end(self) -> None:
+        """Stop waiting for answers that will not come."""
+        for one in self.wanted.values():
+            if not one.answer.done():
+                one.answer.set_result(None)
+        self.wanted.clear()
+
+    # -- progress and logs ----------------------------------------------------------------------
+
+    async def progress(self, data: Mapping[str, Any]) -> None:
+        """Report progress; it always goes on, as the protocol wants it."""
+        value, total = data.get("progress"), data.get("total")
+        step = float(value) if isinstance(value, int | float) else self._step + 1.0
+        if step < self._step or (step == self._step and self._step):
+            return
+        self._step = step
+        message = data.get("message") or None
+        await self.ctx.session.report_progress(step, total, message)
+
+    def log(self, level: str, text: str, logger: str) -> None:
+        """Send a line of a tool's log, from whatever thread it is written."""
+        if _ORDER.index(level) >= _ORDER.index(self.level):
+            self._loop.call_soon_threadsafe(self._log, level, text, logger)
+
+    def _log(self, level: str, text: str, logger: str) -> None:
+        task = self._loop.create_task(self._logged(level, text, logger))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _logged(self, level: str, text: str, logger: str) -> None:
+        with warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            await self.ctx.session.send_log_message(
+                level,  # type: ignore[arg-type]
+                text,
+                logger,
+                related_request_id=self.ctx.request_id,
+            )
+
+    async def flush(self) -> None:
+        """Send what was logged before the answer goes out."""
+        await asyncio.sleep(0)
+        if self._sending:
+            await asyncio.wait(set(self._sending), timeout=1.0)
+
+
+class ClientAsk:
+    """Asks the user of the client whose call runs."""
+
+    async def question(
+        self, text: str, *, options: Sequence[str] = (), default: str | None = None
+    ) -> str | None:
+        """Return the answer, or None."""
+        field: dict[str, Any] = {"type": "string"}
+        if options:
+            field["enum"] = list(options)
+        if default is not None:
+            field["default"] = default
+        schema = {"type": "object", "properties": {"answer": field}, "required": ["answer"]}
+        values = await self.form(text, schema)
+        return None if values is None else str(values.get("answer", ""))
+
+    async def form(self, text: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the values of a form, or None."""
+        channel = CURRENT.get()
+        if channel is None or not channel.can("elicitation"):
+            return None
+        params = types.ElicitRequestFormParams(message=text, requested_schema=dict(schema))
+        answer = await channel.ask(types.ElicitRequest(params=params), types.ElicitResult)
+        if answer is None or answer.action != "accept":
+            return None
+        return answer.content or {}
+
+    async def url(self, text: str, url: str) -> bool:
+        """Tell whether the user agreed to open an address."""
+        channel = CURRENT.get()
+        if channel is None or not channel.can("elicitation"):
+            return False
+        number = f"url-{id(channel):x}"
+        params = types.ElicitRequestURLParams(message=text, url=url, elicitation_id=number)
+        answer = await channel.ask(types.ElicitRequest(params=params), types.ElicitResult)
+        return answer is not None and answer.action == "accept"
+
+
+class ClientAgents:
+    """Lets the model of the client whose call runs answer, where the client offers that."""
+
+    async def run(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ask the client's model.
+
+        Raises:
+            Unavailable: the client does not offer its model.
+        """
+        channel = CURRENT.get()
+        if task.get("kind") == "mcp.roots":
+            return await _roots(channel)
+        if channel is None or not channel.can("sampling"):
+            text = "The client does not let servers ask its model."
+            raise Unavailable(text, code="mcp.no_sampling")
+        messages = task.get("messages") or [
+            {"role": "user", "content": {"type": "text", "text": str(task.get("prompt", ""))}}
+        ]
+        params = types.CreateMessageRequestParams.model_validate(
+            {
+                "messages": messages,
+                "maxTokens": int(task.get("max_tokens") or 1024),
+                "systemPrompt": task.get("system"),
+                "temperature": task.get("temperature"),
+                "stopSequences": task.get("stop"),
+            },
+            by_name=False,
+        )
+        request = types.CreateMessageRequest(params=params)
+        answer = await channel.ask(request, types.CreateMessageResult)
+        if answer is None:
+            text = "The client's model was not asked: the user or the client declined."
+            raise Unavailable(text, code="mcp.no_sampling")
+        content = answer.content
+        said = content.text if isinstance(content, types.TextContent) else ""
+        return {"text": said, "model": answer.model, "stop_reason": answer.stop_reason}
+
+
+async def _roots(channel: Channel | None) -> Mapping[str, Any]:
+    if channel is None or not channel.can("roots"):
+        return {"roots": []}
+    answer = await channel.ask(types.ListRootsRequest(), types.ListRootsResult)
+    roots = answer.roots if answer is not None else []
+    return {"roots": [{"uri": str(root.uri), "name": root.name} for root in roots]}
+
+
+class Logs(logging.Handler):
+    """Sends what a tool logs to the client whose call runs, and to nobody else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send one record."""
+        channel = CURRENT.get()
+        if channel is None:
+            return
+        name = record.name.removeprefix("toolcrib.pack.")
+        level = _LEVELS.get(record.levelno // 10 * 10, "info")
+        try:
+            channel.log(level, record.getMessage(), name)
+        except Exception:  # noqa: BLE001 - a log line must not end a call
+            self.handleError(record)

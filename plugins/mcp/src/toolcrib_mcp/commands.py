@@ -1,0 +1,13 @@
+"""``toolcrib mcp``."""
+
+from __future__ import annotations
+
+import click
+
+
+__all__ = ["mcp"]
+
+
+@click.group()
+def mcp() -> None:
+    """Servers of the Model Context Protocol."""

@@ -1,0 +1,327 @@
+"""The catalog as a server: every request goes through all stages, for its own client.
+
+Each client has a session of its own, with its own grants, loaded tools and artifacts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import time
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import attrs
+import mcp_types as types
+
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+
+from toolcrib import Allow, AllowRule, Deny, Question, Session, Toolbox
+
+from .channel import CURRENT, Channel, ClientAsk
+
+
+__all__ = ["Client", "Clients", "Running"]
+
+_WAITING = 300.0
+_MOST_CLIENTS = 1000
+_ONCE, _ALWAYS, _NO = "allow once", "allow this and others like it", "deny"
+
+
+@attrs.define(eq=False)
+class Running:
+    """A call that goes on between the rounds of a client."""
+
+    task: asyncio.Task[Any]
+    channel: Channel
+    fingerprint: str
+    until: float
+
+
+class Client:
+    """One client: a session of its own.
+
+    Args:
+        toolbox: The catalog.
+        principal: Who it is.
+        names: Whether tools are called by their own names where these are unambiguous.
+    """
+
+    def __init__(
+        self, toolbox: Toolbox, principal: str, *, mode: str | None, names: bool
+    ) -> None:
+        self.toolbox = toolbox
+        self.principal = principal
+        self.session: Session = toolbox.session(principal=principal, mode=mode, ask=ClientAsk())
+        self.level = "debug"
+        self.used = time.monotonic()
+        self._names = names
+        self._view: tuple[Any, Any] | None = None
+        self._aliases: dict[str, str] = {}
+        self._running: dict[str, Running] = {}
+        self._loaded = 0
+        self._opening = asyncio.Lock()
+        self._open = False
+
+    async def open(self) -> Client:
+        """Open the session, once."""
+        self.used = time.monotonic()
+        async with self._opening:
+            if not self._open:
+                await self.session.__aenter__()
+                self._open = True
+        return self
+
+    async def close(self) -> None:
+        """End what still runs for the client, and its session."""
+        running = list(self._running.values())
+        self._running.clear()
+        for each in running:
+            each.task.cancel()
+        if running:
+            await asyncio.wait([each.task for each in running])
+        if self._open:
+            await self.session.close()
+
+    # -- what it sees -----------------------------------------------------------------------------
+
+    async def view(self) -> Any:
+        """Return the tools that the client sees now; made again only when they changed."""
+        key = (self.toolbox.catalog.revision, self.session.mode, self._loaded)
+        if self._view is None or self._view[0] != key:
+            made = await self.session.view("mcp")
+            self._view = (key, made)
+            self._aliases = _aliases(made) if self._names else {}
+        return self._view[1]
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """Return the declarations."""
+        view = await self.view()
+        shown = {wire: alias for alias, wire in self._aliases.items()}
+        return [{**d, "name": shown.get(d["name"], d["name"])} for d in view.declarations]
+
+    # -- calls ------------------------------------------------------------------------------------
+
+    async def call(self, channel: Channel, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Take a call through all stages.
+
+        Raises:
+            MCPError: there is no such tool for this client.
+        """
+        view = await self.view()
+        wire = self._aliases.get(name, name)
+        if view.projection(wire) is None and not self._is_hidden(view, wire):
+            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {name}")
+        # A number of our own: two clients, or one that starts again, may use the same.
+        message = {
+            "jsonrpc": "2.0",
+            "id": secrets.token_hex(12),
+            "method": "tools/call",
+            "params": {"name": wire, "arguments": dict(arguments)},
+        }
+        batch = await self.session.submit(view.calls(message))
+        for question in batch.questions:
+            decision = await self._asked(channel, question)
+            if decision is not None:
+                await batch.decide(question.id, decision)
+        if channel.ctx.meta and channel.ctx.meta.get("progressToken") is not None:
+            async with batch.run() as events:
+                async for event in events:
+                    if event.name == "call.progress":
+                        await channel.progress(event.data)
+        else:
+            await batch.complete()
+        (answer,) = view.results(batch)
+        return answer["result"]
+
+    @staticmethod
+    def _is_hidden(view: Any, wire: str) -> bool:
+        return any(view.dialect.wire_name(tool) == wire for tool in view.hidden)
+
+    async def _asked(self, channel: Channel, question: Question) -> Any:
+        """Ask the client's user; without an answer the call stays unapproved."""
+        if not channel.can("elicitation"):
+            return None
+        options = [_ONCE, *([_ALWAYS] if question.rule_offered else []), _NO]
+        field = {"type": "string", "enum": options, "title": "Decision"}
+        schema = {"type": "object", "properties": {"decision": field}, "required": ["decision"]}
+        values = await ClientAsk().form(_words(question), schema)
+        said = values.get("decision") if values is not None else None
+        if said == _ONCE:
+            return Allow(by=self.principal)
+        if said == _ALWAYS and question.rule_offered:
+            return AllowRule(by=self.principal)
+        return Deny(by=self.principal) if said == _NO else None
+
+    async def changed(self) -> bool:
+        """Tell whether a call has changed what the client sees."""
+        loaded = len(getattr(self.session.shown, "_loaded", ()))
+        stored = bool(getattr(self.session.shown, "_stored", False))
+        count = loaded + (1 if stored else 0)
+        different, self._loaded = count != self._loaded, count
+        return different
+
+    # -- rounds -----------------------------------------------------------------------------------
+
+    async def rounds(
+        self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> Any:
+        """Run a call whose client answers in rounds."""
+        arguments = params.arguments or {}
+
+        async def work(channel: Channel) -> Any:
+            return await self.call(channel, params.name, arguments)
+
+        return await self._in_rounds(ctx, params, f"call\n{params.name}\n{arguments!r}", work)
+
+    async def answered_in_rounds(
+        self, ctx: ServerRequestContext[Any, Any], params: Any, make: Callable[[], Any]
+    ) -> Any:
+        """Do any other work whose client answers in rounds."""
+
+        async def work(_: Channel) -> Any:
+            return await make()
+
+        named = f"{ctx.method}\n{params.name}\n{params.arguments!r}"
+        return await self._in_rounds(ctx, params, named, work)
+
+    async def _in_rounds(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        params: Any,
+        fingerprint: str,
+        work: Callable[[Channel], Awaitable[Any]],
+    ) -> Any:
+        state = params.request_state
+        if state is not None:
+            running = self._running.pop(state, None)
+            if running is None or running.fingerprint != fingerprint:
+                message = "the request state is unknown, used, expired or of another call"
+                raise MCPError(code=types.INVALID_PARAMS, message=message)
+            running.channel.next_round(ctx, _answers(params))
+        else:
+            channel = Channel(ctx, level=self.level)
+            task = asyncio.create_task(_alone(channel, work))
+            running = Running(task, channel, fingerprint, 0.0)
+        return await self._next(running)
+
+    async def _next(self, running: Running) -> Any:
+        """Wait for the end, or for the next thing that the client has to answer."""
+        news = asyncio.ensure_future(running.channel.news.wait())
+        try:
+            await asyncio.wait({running.task, news}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            running.task.cancel()
+            await asyncio.wait({running.task})
+            raise
+        finally:
+            news.cancel()
+        if running.task.done():
+            return running.task.result()
+        self._tidy()
+        state = secrets.token_urlsafe(24)
+        running.until = time.monotonic() + _WAITING
+        self._running[state] = running
+        wanted = {key: one.request for key, one in running.channel.wanted.items()}
+        return types.InputRequiredResult(input_requests=wanted, request_state=state)
+
+    def _tidy(self) -> None:
+        """Give up what nobody came back for."""
+        now = time.monotonic()
+        for state, running in list(self._running.items()):
+            if running.until < now:
+                del self._running[state]
+                running.channel.end()
+                running.task.cancel()
+
+
+class Clients:
+    """The clients of a served toolbox, each by what identifies it."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        *,
+        mode: str | None = None,
+        names: bool = False,
+        idle: float = 1800.0,
+    ) -> None:
+        self.toolbox = toolbox
+        self._mode = mode
+        self._names = names
+        self._idle = idle
+        self._clients: dict[str, Client] = {}
+
+    async def of(self, key: str, principal: str) -> Client:
+        """Return a client, new or known; idle ones make room."""
+        client = self._clients.get(key)
+        if client is None:
+            await self.expire()
+            if len(self._clients) >= _MOST_CLIENTS:
+                message = "too many clients are connected; try again later"
+                raise MCPError(code=types.INTERNAL_ERROR, message=message)
+            client = Client(self.toolbox, principal, mode=self._mode, names=self._names)
+            self._clients[key] = client
+        return await client.open()
+
+    async def expire(self) -> None:
+        """Close the sessions of clients that have not been heard of for long."""
+        old = time.monotonic() - self._idle
+        for key in [key for key, client in self._clients.items() if client.used < old]:
+            await self.forget(key)
+
+    async def forget(self, key: str) -> None:
+        """Close a client's session."""
+        client = self._clients.pop(key, None)
+        if client is not None:
+            with contextlib.suppress(Exception):
+                await client.close()
+
+    async def close(self) -> None:
+        """Close every session."""
+        for key in list(self._clients):
+            await self.forget(key)
+
+
+def _aliases(view: Any) -> dict[str, str]:
+    """Return own name → wire name, for names that only one tool has."""
+    found: dict[str, list[str]] = {}
+    for entry in view.projected.entries:
+        found.setdefault(entry.tool_id.rpartition(".")[2], []).append(entry.wire_name)
+    return {name: wires[0] for name, wires in found.items() if len(wires) == 1}
+
+
+async def _alone(channel: Channel, work: Callable[[Channel], Awaitable[Any]]) -> Any:
+    CURRENT.set(channel)
+    try:
+        return await work(channel)
+    finally:
+        await channel.flush()
+
+
+def _answers(params: Any) -> dict[str, Any]:
+    found = params.input_responses or {}
+    return {
+        key: value.model_dump(by_alias=True, mode="json")
+        if hasattr(value, "model_dump")
+        else value
+        for key, value in found.items()
+    }
+
+
+def _words(question: Question) -> str:
+    """Return everything that an approval binds to, as text."""
+    import json  # noqa: PLC0415 - only asked calls need it
+
+    lines = [question.title, "", f"tool: {question.tool_id}"]
+    lines.append(f"arguments: {json.dumps(dict(question.arguments), ensure_ascii=True)}")
+    lines += [f"touches: {each}" for each in question.resources]
+    lines += [f"asked because: {each}" for each in question.reasons]
+    if question.preview:
+        lines += ["", question.preview]
+    if question.rule_offered:
+        lines += ["", f"“others like it” stores: {question.rule_offered}"]
+    return "\n".join(lines)

@@ -1,0 +1,337 @@
+"""The protocol's methods, answered from a toolbox and what else is offered."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import warnings
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+import mcp_types as types
+
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.server import NotificationOptions
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from toolcrib import Toolbox, ToolcribError
+
+from .channel import CURRENT, Channel
+from .gateway import Client, Clients
+from .offers import Offers
+
+
+__all__ = ["Served"]
+
+Context = ServerRequestContext[Any, Any]
+Identify = Callable[[Context], tuple[str, str]]
+
+_PAGE = 500
+_ARTIFACT = "artifact:"
+
+
+class Served:
+    """A toolbox as a server of the protocol.
+
+    Args:
+        clients: The sessions of its clients.
+        identify: From a request to (client, principal).
+        offers: Prompts and resources to serve besides.
+        name, version, instructions: What the server says about itself.
+    """
+
+    def __init__(
+        self,
+        clients: Clients,
+        identify: Identify,
+        *,
+        offers: Sequence[Offers] = (),
+        name: str = "toolcrib",
+        version: str = "0.1.0",
+        instructions: str | None = None,
+    ) -> None:
+        self.clients = clients
+        self._identify = identify
+        self._offers = tuple(offers)
+        self.bus = InMemorySubscriptionBus()
+        self._listening: dict[int, Any] = {}
+        self._subscribed: dict[str, dict[int, Any]] = {}
+        handlers: dict[str, Any] = {
+            "on_list_tools": self._list_tools,
+            "on_call_tool": self._call_tool,
+            "on_list_resources": self._list_resources,
+            "on_list_resource_templates": self._list_templates,
+            "on_read_resource": self._read,
+            "on_subscribe_resource": self._subscribe,
+            "on_unsubscribe_resource": self._unsubscribe,
+            "on_set_logging_level": self._set_level,
+            "on_subscriptions_listen": ListenHandler(self.bus),
+        }
+        if any(each.prompts for each in offers):
+            handlers |= {"on_list_prompts": self._list_prompts, "on_get_prompt": self._prompt}
+        if any(each.completers for each in offers):
+            handlers["on_completion"] = self._complete
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            self.server: Server[Any] = Server(
+                name, version=version, instructions=instructions, **handlers
+            )
+        # Spans are the otel pack's business; without one they only cost time.
+        self.server.middleware.clear()
+
+    def options(self) -> Any:
+        """Return what the server declares to clients that shake hands."""
+        changes = NotificationOptions(tools_changed=True)
+        return self.server.create_initialization_options(changes)
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """What is served."""
+        return self.clients.toolbox
+
+    @contextlib.asynccontextmanager
+    async def _client(self, ctx: Context) -> AsyncIterator[Client]:
+        key, principal = self._identify(ctx)
+        client = await self.clients.of(key, principal)
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self._listening[id(client)] = ctx.session
+        yield client
+
+    # -- tools --------------------------------------------------------------------------------------
+
+    async def _list_tools(self, ctx: Context, params: Any) -> Any:
+        async with self._client(ctx) as client:
+            tools = await client.tools()
+        page, mark = _page(tools, params)
+        return _whole(ctx, {"tools": page}, mark)
+
+    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
+        async with self._client(ctx) as client:
+            if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                result = await client.rounds(ctx, params)
+            else:
+                channel = Channel(ctx, level=client.level)
+                token = CURRENT.set(channel)
+                try:
+                    result = await client.call(channel, params.name, params.arguments or {})
+                finally:
+                    CURRENT.reset(token)
+                    await channel.flush()
+            if await client.changed():
+                await self.tools_changed(client)
+        return _ended(ctx, result)
+
+    async def tools_changed(self, client: Client | None = None) -> None:
+        """Tell clients, or one of them, that their list of tools is another one."""
+        await self.bus.publish(ToolsListChanged())
+        for key, session in list(self._listening.items()):
+            if client is None or key == id(client):
+                with contextlib.suppress(Exception):
+                    await session.send_tool_list_changed()
+
+    # -- resources ------------------------------------------------------------------------------------
+
+    async def _list_resources(self, ctx: Context, params: Any) -> Any:
+        found: list[dict[str, Any]] = [
+            {
+                "uri": each.uri,
+                "name": each.name,
+                "description": each.description,
+                "mimeType": each.media_type,
+            }
+            for offers in self._offers
+            for each in offers.resources.values()
+        ]
+        async with self._client(ctx) as client:
+            found += _artifacts(client)
+        page, mark = _page(found, params)
+        return _whole(ctx, {"resources": page}, mark)
+
+    async def _list_templates(self, ctx: Context, params: Any) -> Any:
+        found = [
+            {
+                "uriTemplate": each.template,
+                "name": each.name,
+                "description": each.description,
+                "mimeType": each.media_type,
+            }
+            for offers in self._offers
+            for each in offers.templates
+        ]
+        return _whole(ctx, {"resourceTemplates": found})
+
+    async def _read(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
+        uri = str(params.uri)
+        for offers in self._offers:
+            contents = await offers.read(uri)
+            if contents is not None:
+                return _whole(ctx, {"contents": [contents]})
+        if uri.startswith(_ARTIFACT):
+            async with self._client(ctx) as client:
+                contents = await _artifact(client, uri)
+            if contents is not None:
+                return _whole(ctx, {"contents": [contents]})
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        code = types.INVALID_PARAMS if modern else -32002
+        raise MCPError(code=code, message="Resource not found", data={"uri": uri})
+
+    async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Any:
+        self._subscribed.setdefault(str(params.uri), {})[id(ctx.session)] = ctx.session
+        return types.EmptyResult()
+
+    async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Any:
+        self._subscribed.pop(str(params.uri), None)
+        return types.EmptyResult()
+
+    async def updated(self, uri: str) -> None:
+        """Tell subscribers that a resource changed."""
+        await self.bus.publish(ResourceUpdated(uri=uri))
+        for session in list(self._subscribed.get(uri, {}).values()):
+            with contextlib.suppress(Exception):
+                await session.send_resource_updated(uri)
+
+    async def _set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> Any:
+        async with self._client(ctx) as client:
+            client.level = str(params.level)
+        return types.EmptyResult()
+
+    # -- prompts and completions ------------------------------------------------------------------------
+
+    async def _list_prompts(self, ctx: Context, params: Any) -> Any:
+        found = [
+            {
+                "name": each.name,
+                "description": each.description,
+                "arguments": [
+                    {"name": name, "description": text, "required": required}
+                    for name, (text, required) in each.arguments.items()
+                ],
+            }
+            for offers in self._offers
+            for each in offers.prompts.values()
+        ]
+        page, mark = _page(found, params)
+        return _whole(ctx, {"prompts": page}, mark)
+
+    async def _prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
+        known = {n: each for offers in self._offers for n, each in offers.prompts.items()}
+        prompt = known.get(params.name)
+        if prompt is None:
+            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown prompt: {params.name}")
+        arguments = dict(params.arguments or {})
+        missing = [
+            n for n, (_, need) in prompt.arguments.items() if need and n not in arguments
+        ]
+        unknown = [n for n in arguments if n not in prompt.arguments]
+        if missing or unknown:
+            words = ", ".join(
+                [*(f"{n} missing" for n in missing), *(f"{n} unknown" for n in unknown)]
+            )
+            raise MCPError(code=types.INVALID_PARAMS, message=f"Arguments: {words}")
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            async with self._client(ctx) as client:
+                found = await client.answered_in_rounds(
+                    ctx, params, lambda: _messages(prompt.get, arguments, prompt.description)
+                )
+            return _ended(ctx, found)
+        return await _with_channel(ctx, _messages(prompt.get, arguments, prompt.description))
+
+    async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> Any:
+        ref = params.ref
+        name = ref.name if isinstance(ref, types.PromptReference) else str(ref.uri)
+        others = (params.context.arguments or {}) if params.context is not None else {}
+        for offers in self._offers:
+            function = offers.completers.get((name, params.argument.name))
+            if function is not None:
+                values = await function(params.argument.value, params.argument.name, others)
+                total = len(values)
+                shown = {"values": values[:100], "total": total, "hasMore": total > 100}
+                return _ended(ctx, {"completion": shown})
+        return _ended(ctx, {"completion": {"values": [], "total": 0, "hasMore": False}})
+
+
+def _ended(ctx: Context, result: Any) -> Any:
+    """Mark a result as a final one, where the revision wants that said."""
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and isinstance(result, dict):
+        return {"resultType": "complete", **result}
+    return result
+
+
+def _whole(ctx: Context, result: dict[str, Any], mark: str | None = None) -> dict[str, Any]:
+    """Return a list or contents, with what the revision wants said about keeping it."""
+    if mark is not None:
+        result["nextCursor"] = mark
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
+    return result
+
+
+async def _messages(get: Any, arguments: dict[str, Any], description: str) -> Any:
+    return {"description": description, "messages": list(await get(**arguments))}
+
+
+async def _with_channel(ctx: Context, work: Awaitable[Any]) -> Any:
+    token = CURRENT.set(Channel(ctx))
+    try:
+        return await work
+    finally:
+        CURRENT.reset(token)
+
+
+def _page(items: list[Any], params: Any) -> tuple[list[Any], str | None]:
+    """Return the page that a mark names, and the mark of the next one."""
+    mark = getattr(params, "cursor", None)
+    start = 0
+    if mark is not None:
+        try:
+            start = int(base64.urlsafe_b64decode(mark.encode()).decode())
+        except (ValueError, UnicodeDecodeError):
+            start = -1
+        if not 0 < start < len(items):
+            raise MCPError(code=types.INVALID_PARAMS, message="the cursor is not one of ours")
+    end = start + _PAGE
+    following = (
+        base64.urlsafe_b64encode(str(end).encode()).decode() if end < len(items) else None
+    )
+    return items[start:end], following
+
+
+def _artifacts(client: Client) -> list[dict[str, Any]]:
+    session = client.session
+    store = session.toolbox.artifacts
+    try:
+        kept = store.namespace(session.conversation, session.principal).list()
+    except (ToolcribError, OSError):
+        return []
+    return [
+        {
+            "uri": f"{_ARTIFACT}{each.digest}",
+            "name": each.title or each.digest,
+            "mimeType": each.media_type,
+            "size": each.size,
+        }
+        for each in kept
+    ]
+
+
+async def _artifact(client: Client, uri: str) -> dict[str, Any] | None:
+    """Return a client's own artifact; one of another client answers like an unknown one."""
+    digest = uri.removeprefix(_ARTIFACT)
+    known = {each["uri"]: each for each in _artifacts(client)}
+    if uri not in known:
+        return None
+    try:
+        data = await client.session.artifacts.get(digest)
+    except (ToolcribError, OSError, KeyError, ValueError):
+        return None
+    media = known[uri]["mimeType"]
+    if media.startswith("text/") or media == "application/json":
+        with contextlib.suppress(UnicodeDecodeError):
+            return {"uri": uri, "mimeType": media, "text": data.decode()}
+    return {"uri": uri, "mimeType": media, "blob": base64.b64encode(data).decode("ascii")}
