@@ -332,3 +332,18 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             yield node.module
+
+
+def test_what_the_readme_says_to_type_is_what_is_run():
+    """The test command stands in the check of every change, to the letter."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^```\n(python3\.11 .+)\n```$", readme, re.MULTILINE)
+    assert len(commands) == 2
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert commands[1] in script.splitlines()
+    sessions = re.findall(r"nox -s ([a-z ]+)", script)
+    run = {name for line in sessions for name in line.split()}
+    for command in commands:
+        (session,) = re.findall(r"nox -s (\w+)$", command)
+        assert session in run
+    assert {"tests", "lint", "types", "docs", "demo", "isolated", "build", "peers"} <= run
