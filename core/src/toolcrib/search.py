@@ -1,10 +1,11 @@
 """Find tools by words: a small inverted index with impacts computed when it is built.
 
-Ranking is BM25 over weighted fields (Robertson & Zaragoza, 2009), with three additions
+Ranking is BM25 over weighted fields (Robertson & Zaragoza, 2009), with four additions
 that tool names need: names are split at underscores and capitals, a light stemmer folds
-plurals and verb endings, and words that mean the same to a tool's author (``remove`` and
-``delete``) count at a discount. A word that occurs nowhere is replaced by the closest
-known ones, at a larger discount.
+plurals and verb endings, words that mean the same to a tool's author (``remove`` and
+``delete``) count at a discount, and tools that answer to more of a query's words are
+preferred. A word that occurs nowhere is replaced by the closest known ones, at a larger
+discount. ``tests/bench/search_recall.py`` measures what it is worth.
 """
 
 from __future__ import annotations
@@ -27,53 +28,116 @@ if TYPE_CHECKING:
 
 __all__ = ["Hit", "SearchIndex", "words"]
 
-# How much a word counts for where it stands.
+# How much a word counts for where it stands; found with tests/bench/search_recall.py.
 _FIELDS = {
-    "name": 4.0,
-    "title": 3.0,
-    "tags": 2.0,
+    "name": 3.0,
+    "title": 1.0,
+    "tags": 3.0,
     "summary": 2.0,
-    "parameters": 1.0,
-    "rest": 0.6,
+    "parameters": 0.5,
+    "rest": 0.4,
 }
 _K1 = 1.2
-_B = 0.4
-_SAME_MEANING = 0.45
+_B = 0.3
+_SAME_MEANING = 0.6
 _MISSPELT = 0.4
+_COVERAGE = 0.5
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"))
 
+# Words that people and the authors of tools use for one thing. General words only: what
+# belongs to one product or field is for the tool's own tags.
 _SYNONYMS = (
-    ("delete", "remove", "erase", "drop", "unlink", "destroy"),
-    ("create", "add", "new", "make", "insert"),
-    ("find", "search", "lookup", "query", "locate", "grep"),
-    ("get", "fetch", "retrieve", "read", "show", "view", "load"),
-    ("list", "enumerate", "show"),
-    ("update", "edit", "modify", "change", "patch", "set"),
-    ("write", "save", "store", "put"),
-    ("run", "execute", "start", "launch", "invoke"),
-    ("stop", "kill", "cancel", "abort", "terminate", "end"),
+    ("delete", "remove", "erase", "drop", "unlink", "destroy", "discard"),
+    ("create", "add", "new", "make", "insert", "generate", "open"),
+    ("find", "search", "lookup", "query", "locate", "grep", "look"),
+    ("get", "fetch", "retrieve", "read", "show", "view", "load", "see", "tell"),
+    ("list", "enumerate", "show", "all", "every"),
+    ("update", "edit", "modify", "change", "patch", "set", "fix"),
+    ("write", "save", "store", "put", "record", "remember", "log"),
+    ("run", "execute", "start", "launch", "invoke", "kick", "begin"),
+    ("stop", "kill", "cancel", "abort", "terminate", "end", "close", "leave"),
     ("send", "post", "publish", "submit", "message"),
+    ("reply", "answer", "respond", "response"),
+    ("undo", "rollback", "revert", "restore", "back"),
     ("file", "document", "path"),
     ("folder", "directory", "dir"),
     ("repository", "repo"),
     ("picture", "image", "photo", "screenshot"),
-    ("mail", "email", "inbox"),
-    ("web", "internet", "online", "url", "page", "website"),
-    ("db", "database", "sql", "table"),
-    ("copy", "duplicate", "clone"),
+    ("mail", "email", "inbox", "newsletter"),
+    ("web", "internet", "online", "website", "site"),
+    ("page", "website", "url", "address"),
+    ("db", "database", "sql"),
+    ("sql", "select", "query"),
+    ("copy", "duplicate", "clone", "download"),
     ("move", "rename"),
-    ("error", "diagnostic", "problem", "issue"),
+    ("error", "diagnostic", "problem", "issue", "bug", "crash", "exception"),
     ("ticket", "issue"),
-    ("calendar", "event", "schedule", "meeting", "appointment"),
+    ("report", "declare"),
+    ("fail", "failure", "log"),
+    ("calendar", "event", "schedule", "meeting", "appointment", "agenda"),
     ("pull", "merge", "pr"),
+    ("ci", "pipeline", "workflow", "integration"),
+    ("vm", "virtual", "machine", "server"),
     ("shell", "command", "terminal", "bash"),
-    ("user", "person", "account", "member"),
-    ("weather", "forecast"),
+    ("process", "server", "job"),
+    ("background", "daemon"),
+    ("user", "person", "people", "account", "member", "someone", "somebody"),
+    ("colleague", "employee", "staff", "coworker", "person"),
+    ("client", "customer"),
+    ("weather", "forecast", "rain", "outside"),
+    ("hot", "cold", "warm", "temperature", "heat", "climate"),
     ("convert", "transform", "translate"),
-    ("download", "fetch"),
-    ("upload", "send"),
+    ("money", "currency", "amount", "dollar", "euro", "pound", "price", "pay"),
+    ("bill", "invoice", "charge"),
+    ("buy", "order", "purchase", "trade"),
+    ("book", "reserve", "reservation"),
+    ("package", "parcel", "shipment", "delivery"),
+    ("upload", "send", "push"),
+    ("click", "press", "tap", "push"),
+    ("type", "fill", "enter"),
+    ("shorten", "summarize", "condense", "summary"),
+    ("article", "text", "paper", "news"),
+    ("scientific", "research", "science", "academic"),
+    ("read", "speak", "say", "aloud", "voice", "speech"),
+    ("transcribe", "speech", "recording", "audio"),
+    ("spell", "spelling", "spellcheck", "grammar", "proofread"),
+    ("nearby", "near", "close", "around"),
+    ("direction", "route", "way"),
+    ("calculate", "compute", "evaluate", "calculator"),
+    ("average", "mean", "statistic"),
+    ("chart", "graph", "plot", "diagram"),
+    ("live", "follow", "tail", "watch", "monitor"),
+    ("chat", "channel", "slack", "dm"),
+    ("task", "todo", "job"),
+    ("assign", "give", "hand", "delegate"),
+    ("finish", "done", "complete"),
+    ("ip", "address", "dns", "resolve"),
+    ("hostname", "host"),
+    ("reachable", "ping", "alive"),
+    ("slow", "latency", "performance"),
+    ("secret", "password", "credential", "key"),
+    ("security", "vulnerability", "vulnerable"),
+    ("mute", "silence"),
+    ("outage", "incident"),
+    ("headline", "news", "today"),
+    ("cv", "resume", "curriculum"),
+    ("holiday", "vacation", "leave"),
+    ("salary", "wage", "payslip"),
+    ("manager", "boss", "report"),
+    ("compile", "build"),
+    ("definition", "define", "symbol"),
+    ("usage", "reference", "use"),
+    ("home", "house", "room"),
+    ("light", "lamp"),
+    ("song", "music", "track"),
+    ("cut", "trim", "crop"),
+    ("small", "resize", "size"),
+    ("combine", "merge", "join"),
+    ("zip", "archive", "compress", "unzip", "extract", "unpack"),
+    ("hash", "checksum", "digest"),
+    ("permission", "access", "role", "executable"),
 )
 _STOP = frozenset(
     {
@@ -232,30 +296,50 @@ class SearchIndex:
             limit: How many hits at most.
             may: Tells whether a tool may be found; all may, without it.
         """
+        groups = self._expanded(query)
         scores: dict[int, float] = {}
-        for word, factor in self._expanded(query).items():
-            for number, impact in self._postings[word]:
-                scores[number] = scores.get(number, 0.0) + factor * impact
-        # Ids are sorted, so the number breaks ties the same way everywhere.
-        ranked = ((-score, number) for number, score in scores.items())
+        covered: dict[int, int] = {}
+        for group in groups:
+            here: dict[int, float] = {}
+            for word, factor in group.items():
+                for number, impact in self._postings[word]:
+                    value = factor * impact
+                    if value > here.get(number, 0.0):
+                        here[number] = value
+            for number, value in here.items():
+                scores[number] = scores.get(number, 0.0) + value
+                covered[number] = covered.get(number, 0) + 1
+        # A tool that answers to more of the words is better than one that answers to one
+        # of them loudly. Ids are sorted, so the number breaks ties the same way everywhere.
+        share = _COVERAGE / max(len(groups), 1)
+        ranked = (
+            (-score * (1 - _COVERAGE + share * covered[number]), number)
+            for number, score in scores.items()
+        )
         if may is not None:
             ranked = (pair for pair in ranked if may(self._ids[pair[1]]))
         best = heapq.nsmallest(limit, ranked)
         return tuple(Hit(self._ids[number], -score) for score, number in best)
 
-    def _expanded(self, query: str) -> dict[str, float]:
-        """Return the indexed words that a query stands for, and how much each counts."""
-        found: dict[str, float] = {}
+    def _expanded(self, query: str) -> list[dict[str, float]]:
+        """Return, for each word of a query, the indexed words that it stands for.
+
+        Of the words of one group only the best counts for a tool, or a tool that has many
+        words for one thing would win by repeating itself.
+        """
+        groups: list[dict[str, float]] = []
         for word in dict.fromkeys(words(query)):
+            group: dict[str, float] = {}
             if word in self._postings:
-                found[word] = max(found.get(word, 0.0), 1.0)
+                group[word] = 1.0
             for other in _MEANINGS.get(word, ()):
                 if other in self._postings:
-                    found[other] = max(found.get(other, 0.0), _SAME_MEANING)
+                    group.setdefault(other, _SAME_MEANING)
             if word not in self._postings and word not in _MEANINGS:
-                for other in self._closest(word):
-                    found[other] = max(found.get(other, 0.0), _MISSPELT)
-        return found
+                group = dict.fromkeys(self._closest(word), _MISSPELT)
+            if group:
+                groups.append(group)
+        return groups
 
     def _closest(self, word: str) -> list[str]:
         if len(word) < 3:
