@@ -181,6 +181,12 @@ class PackHost(Protocol):
     def settings(self) -> Mapping[str, Any]:
         """The pack's table of the policy file, ``[pack.<id>]``."""
 
+    async def use(self, resource: Callable[[Context], AsyncIterator[T]]) -> T:
+        """Return the value of a ``@pack.resource(scope="toolbox")``, opened on first use.
+
+        For functions that are given the host and no context, such as an async preview.
+        """
+
 
 class Cancellation(Protocol):
     """Whether the call was cancelled; a sync handler looks, an async one is interrupted."""

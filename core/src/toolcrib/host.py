@@ -84,6 +84,7 @@ class Host:
     logger: logging.Logger
     settings: Mapping[str, Any]
     _state_root: Path
+    _opener: Callable[[Host, Any], Awaitable[Any]] | None = None
 
     @property
     def state(self) -> Path:
@@ -91,6 +92,13 @@ class Host:
         folder = self._state_root / "packs" / self.pack
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
+
+    async def use(self, resource: Any) -> Any:
+        """Return the value of a toolbox's ``@pack.resource``, opened on first use."""
+        if self._opener is None:
+            text = "this host opens no resources"
+            raise Unavailable(text)
+        return await self._opener(self, resource)
 
 
 class _Cancellation:

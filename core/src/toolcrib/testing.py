@@ -77,6 +77,13 @@ class _FakeHost:
         self.logger = logging.getLogger("toolcrib.pack.fake")
         self.settings = settings
         self.state = root / ".state"
+        self.context: FakeContext | None = None
+
+    async def use(self, resource: Any) -> Any:
+        """Return the value that the context gives."""
+        if self.context is None:  # pragma: no cover - it is set at once
+            raise AssertionError
+        return await self.context.use(resource)
 
 
 class FakeContext:
@@ -108,6 +115,7 @@ class FakeContext:
         self.mode = Mode.ASK
         self.app = app
         self.host = _FakeHost(root, settings or {})
+        self.host.context = self
         self.workspace = self.host.workspace
         self.artifacts = _Store()
         self.ask = NobodyAsks()

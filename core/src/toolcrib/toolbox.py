@@ -16,10 +16,10 @@ from .catalog import stage as catalog
 from .conversation.health import Health
 from .conversation.session import Session
 from .discovery.stage import discover
-from .errors import PolicyError, StageError
+from .errors import DeclarationError, PolicyError, StageError
 from .events import Event, EventLog
 from .execution import Runtime, Scheduler, Threads
-from .host import Folder, Host, NobodyAsks, SystemClock
+from .host import Folder, Host, NobodyAsks, RunContext, SystemClock
 from .jobs import MemoryJobs
 from .lifetimes import Lifetimes, finished
 from .outcome import Refusal
@@ -240,8 +240,16 @@ class Toolbox:
             logger=logging.getLogger(f"toolcrib.pack.{pack}"),
             settings=self.policy.settings.get(pack, {}),
             state_root=self.state,
+            opener=self._resource,
         )
         return host
+
+    async def _resource(self, host: Host, resource: Any) -> Any:
+        """Open a resource for a function beside a tool, which belongs to no call."""
+        if resource.scope != "toolbox":
+            text = f"resource {resource.name!r} belongs to a session; only ctx.use() gives it"
+            raise DeclarationError(text)
+        return await RunContext(self.own_session, host, tool_id=host.pack).use(resource)
 
     def pack_state(self, pack: str) -> Path:
         """Return the private folder of a pack, whether or not it exists."""

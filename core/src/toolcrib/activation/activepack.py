@@ -222,8 +222,11 @@ class ActivePack:
             return None
         if name in implementation.companions.hosted:
             leading = (host or self.host, *leading)
+        # A preview may take what the tool says that a call takes: it delays one question.
+        own = implementation.tool.timeout if name == "preview" else None
+        run = partial(function, *leading, **arguments)
         try:
-            return await self._run(partial(function, *leading, **arguments), function)
+            return await self._run(run, function, patience=own or 0)
         except ToolFailure:
             raise
         except Exception as error:
@@ -263,23 +266,26 @@ class ActivePack:
         value = value[0] if value else None
         return await self._awaited(value) if inspect.isawaitable(value) else value
 
-    async def _run(self, function: Callable[[], Any], synchronous: Any) -> Any:
+    async def _run(
+        self, function: Callable[[], Any], synchronous: Any, *, patience: float = 0
+    ) -> Any:
         """Call a function where it may take its time; await what it gives."""
         if synchronous is None or inspect.iscoroutinefunction(synchronous):
             value = function()
         else:
             value = await self._threads.run(function, deadline=self._deadline)
-        return await self._awaited(value) if inspect.isawaitable(value) else value
+        return await self._awaited(value, patience) if inspect.isawaitable(value) else value
 
-    async def _awaited(self, value: Any) -> Any:
+    async def _awaited(self, value: Any, patience: float = 0) -> Any:
+        deadline = max(self._deadline, patience)
         try:
             with contained:
-                async with asyncio.timeout(self._deadline) as scope:
+                async with asyncio.timeout(deadline) as scope:
                     return await value
         except TimeoutError:
             if not scope.expired():
                 raise
-            text = f"no answer within {self._deadline:g} s"
+            text = f"no answer within {deadline:g} s"
             raise Late(text) from None
 
     async def _paced(self, tool_id: str, function: Callable[[], Any]) -> Any:
