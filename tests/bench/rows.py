@@ -47,6 +47,9 @@ def row(function: Callable[[Path], list[float]]) -> Callable[[Path], list[float]
 def process(code: str, path: Path | None = None) -> Callable[[], float]:
     """Time a whole process that runs some code."""
     environment = dict(os.environ)
+    # As for a user: modules are compiled once, whatever this shell says of it.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir()) / "toolcrib-bench-pyc")
     if path is not None:
         environment["PYTHONPATH"] = str(path)
     command = [sys.executable, "-c", code]
