@@ -13,7 +13,7 @@ from toolcrib.events import Event
 from toolcrib.outcome import Outcome
 from toolcrib.question import Deny
 
-from . import running
+from . import keeping, running
 
 
 if TYPE_CHECKING:
@@ -127,13 +127,20 @@ class Batch:
                     task.cancel()
                 raise
             finally:
-                await _settle([*tasks, closer])
-                # A task that is cancelled before its first step runs no line of code.
-                for item in todo:
-                    if item.outcome is None:
-                        running.not_started(self._session, item)
-                if not keep_questions:
-                    running.close_questions(self._session, self._items)
+                try:
+                    await _settle([*tasks, closer])
+                finally:
+                    await self._ended(todo, keep_questions=keep_questions)
+
+    async def _ended(self, todo: list[Item], *, keep_questions: bool) -> None:
+        """See to it that every call has its outcome, and that all together fit."""
+        # A task that is cancelled before its first step runs no line of code.
+        for item in todo:
+            if item.outcome is None:
+                running.not_started(self._session, item)
+        if not keep_questions:
+            running.close_questions(self._session, self._items)
+        await keeping.fit(self._session, self._items)
 
     async def complete(self, *, keep_questions: bool = False) -> tuple[Outcome, ...]:
         """Run what may run, without looking at what happens meanwhile."""
@@ -148,6 +155,8 @@ class Batch:
                     pass
         if not keep_questions:
             running.close_questions(self._session, self._items)
+        if len(todo) < 2 and len(self._items) > 1:
+            await keeping.fit(self._session, self._items)
         return self.outcomes
 
     def payload(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Item:
         admitted, signature: Set once its arguments are valid.
         authorized: Set once it may run.
         question: Set while a person must decide.
-        outcome: Set once it ended; never changed after that.
+        outcome: Set once it ended; after that it may only be shortened, to fit a reply.
         asked: The question, kept after it was answered.
         decision: The answer.
         decided_by: Who or what refused it.

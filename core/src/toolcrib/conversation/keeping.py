@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import base64
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
 
 from toolcrib.errors import ToolcribError
-from toolcrib.execution import bound
+from toolcrib.execution import bound, bound_all, shown_size
 from toolcrib.execution.budget import SMALLEST
 from toolcrib.outcome import File, Json, Result, Text
 
 
 if TYPE_CHECKING:
+    from toolcrib.execution.budget import Keep
     from toolcrib.outcome import ArtifactLink, Block, Outcome
     from toolcrib.tool import Tool
 
+    from .item import Item
     from .session import Session
 
 
-__all__ = ["bounded", "page"]
+__all__ = ["bounded", "fit", "page"]
 
 _SMALL = frozenset({bool, float, type(None)})
 
@@ -34,6 +37,29 @@ async def bounded(session: Session, tool: Tool, outcome: Outcome) -> Outcome:
     policy = session.toolbox.policy
     budget = tool.result_budget if tool.result_budget is not None else policy.result_budget
 
+    result = await bound(outcome.result, budget, keep=_keeper(session))
+    return outcome if result is outcome.result else attrs.evolve(outcome, result=result)
+
+
+async def fit(session: Session, items: Sequence[Item]) -> None:
+    """Shorten the results of one reply where together they are beyond their budget.
+
+    Receipts keep each as it was; so the same reply, handed in again, is fitted the same.
+    """
+    budget = session.toolbox.policy.batch_budget
+    ended = [item for item in items if item.outcome is not None]
+    results = [item.outcome.result for item in ended if item.outcome is not None]
+    if len(results) < 2 or sum(map(shown_size, results)) <= budget:
+        return
+    fitted = await bound_all(results, each=budget, total=budget, keep=_keeper(session))
+    for item, result in zip(ended, fitted, strict=True):
+        if item.outcome is not None and result is not item.outcome.result:
+            item.outcome = attrs.evolve(item.outcome, result=result)
+
+
+def _keeper(session: Session) -> Keep:
+    """Return what puts the whole of a shortened result where it can be paged."""
+
     async def keep(data: bytes, media_type: str, title: str) -> ArtifactLink | None:
         try:
             link = await session.artifacts.put(data, media_type=media_type, title=title)
@@ -42,8 +68,7 @@ async def bounded(session: Session, tool: Tool, outcome: Outcome) -> Outcome:
         session.shown.stored()
         return link
 
-    result = await bound(outcome.result, budget, keep=keep)
-    return outcome if result is outcome.result else attrs.evolve(outcome, result=result)
+    return keep
 
 
 def _is_short(block: Block) -> bool:
