@@ -80,8 +80,6 @@ class Channel:
     async def ask(self, request: Any, result: type[Any]) -> Any:
         """Send a request to the client, or let it wait for the next round; None: no answer."""
         if not self.modern:
-            params = request.params.model_dump(by_alias=True, mode="json", exclude_none=True)
-            del params
             return await self._sent(request, result)
         key = f"input-{next(self._numbers)}"
         future: asyncio.Future[Any] = self._loop.create_future()

@@ -23,6 +23,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from .gateway import Clients
+from .events import Kept
 from .handlers import Served
 from .stdio import PipeReader, PipeWriter
 
@@ -215,8 +216,13 @@ def http_app(
         allowed_hosts=[*hosts, *allowed_hosts],
         allowed_origins=[*origins, *allowed_origins],
     )
+    polled = served.poll_after is not None
     app = served.server.streamable_http_app(
-        transport_security=settings, host=host, max_request_body_size=body
+        transport_security=settings,
+        host=host,
+        max_request_body_size=body,
+        event_store=Kept() if polled else None,
+        retry_interval=500 if polled else None,
     )
     return Guard(app, tokens, served.clients)
 

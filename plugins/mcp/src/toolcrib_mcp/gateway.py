@@ -27,6 +27,7 @@ from .channel import CURRENT, Channel, ClientAsk
 __all__ = ["Client", "Clients", "Running"]
 
 _WAITING = 300.0
+_NEEDED = {"mcp.no_sampling": "sampling"}
 _MOST_CLIENTS = 1000
 _ONCE, _ALWAYS, _NO = "allow once", "allow this and others like it", "deny"
 
@@ -134,6 +135,13 @@ class Client:
                         await channel.progress(event.data)
         else:
             await batch.complete()
+        needed = _NEEDED.get(batch.outcomes[0].code or "")
+        if needed is not None and channel.modern:
+            message = f"{name} needs a client that declares {needed}"
+            data = {"requiredCapabilities": {needed: {}}}
+            raise MCPError(
+                code=types.MISSING_REQUIRED_CLIENT_CAPABILITY, message=message, data=data
+            )
         (answer,) = view.results(batch)
         return answer["result"]
 
@@ -219,6 +227,8 @@ class Client:
             raise
         finally:
             news.cancel()
+        # What is asked together is answered together.
+        await asyncio.sleep(0.005)
         if running.task.done():
             return running.task.result()
         self._tidy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import warnings
@@ -17,7 +18,12 @@ from mcp.server.lowlevel import Server
 from mcp.server.lowlevel.server import NotificationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
+from mcp.shared.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib import Toolbox, ToolcribError
@@ -43,6 +49,7 @@ class Served:
         clients: The sessions of its clients.
         identify: From a request to (client, principal).
         offers: Prompts and resources to serve besides.
+        poll_after: Seconds after which an HTTP client has to come back for an answer.
         name, version, instructions: What the server says about itself.
     """
 
@@ -52,6 +59,7 @@ class Served:
         identify: Identify,
         *,
         offers: Sequence[Offers] = (),
+        poll_after: float | None = None,
         name: str = "toolcrib",
         version: str = "0.1.0",
         instructions: str | None = None,
@@ -59,6 +67,10 @@ class Served:
         self.clients = clients
         self._identify = identify
         self._offers = tuple(offers)
+        self.poll_after = poll_after
+        self._telling: set[asyncio.Task[None]] = set()
+        for each in self._offers:
+            each.listeners.append(self._heard)
         self.bus = InMemorySubscriptionBus()
         self._listening: dict[int, Any] = {}
         self._subscribed: dict[str, dict[int, Any]] = {}
@@ -84,6 +96,24 @@ class Served:
             )
         # Spans are the otel pack's business; without one they only cost time.
         self.server.middleware.clear()
+
+    def _heard(self, what: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._tell(what))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _tell(self, what: str) -> None:
+        if what not in {"prompts", "resources"}:
+            await self.updated(what)
+            return
+        prompts = what == "prompts"
+        await self.bus.publish(PromptsListChanged() if prompts else ResourcesListChanged())
+        for session in list(self._listening.values()):
+            with contextlib.suppress(Exception):
+                if prompts:
+                    await session.send_prompt_list_changed()
+                else:
+                    await session.send_resource_list_changed()
 
     def options(self) -> Any:
         """Return what the server declares to clients that shake hands."""
@@ -118,14 +148,31 @@ class Served:
             else:
                 channel = Channel(ctx, level=client.level)
                 token = CURRENT.set(channel)
+                leaving = self._leave_later(ctx)
                 try:
                     result = await client.call(channel, params.name, params.arguments or {})
                 finally:
                     CURRENT.reset(token)
+                    if leaving is not None:
+                        leaving.cancel()
                     await channel.flush()
             if await client.changed():
                 await self.tools_changed(client)
         return _ended(ctx, result)
+
+    def _leave_later(self, ctx: Context) -> asyncio.TimerHandle | None:
+        """Let go of the client's connection after a while; the answer waits for it."""
+        close = ctx.close_sse_stream
+        if self.poll_after is None or close is None:
+            return None
+        loop = asyncio.get_running_loop()
+
+        def leave() -> None:
+            task = loop.create_task(close())
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+        return loop.call_later(self.poll_after, leave)
 
     async def tools_changed(self, client: Client | None = None) -> None:
         """Tell clients, or one of them, that their list of tools is another one."""

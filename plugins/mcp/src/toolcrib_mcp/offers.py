@@ -73,6 +73,23 @@ class Offers:
     templates: list[Template] = attrs.field(factory=list)
     prompts: dict[str, Prompt] = attrs.field(factory=dict)
     completers: dict[tuple[str, str], Completer] = attrs.field(factory=dict)
+    listeners: list[Callable[[str], None]] = attrs.field(factory=list, repr=False)
+
+    def prompts_changed(self) -> None:
+        """Tell clients that the prompts are others now."""
+        self._tell("prompts")
+
+    def resources_changed(self) -> None:
+        """Tell clients that the resources are others now."""
+        self._tell("resources")
+
+    def updated(self, uri: str) -> None:
+        """Tell subscribers that a resource says something else now."""
+        self._tell(uri)
+
+    def _tell(self, what: str) -> None:
+        for listener in self.listeners:
+            listener(what)
 
     def resource(
         self, uri: str, *, name: str, description: str = "", media_type: str = "text/plain"

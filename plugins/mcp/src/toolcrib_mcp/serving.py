@@ -12,6 +12,7 @@ import secrets
 import socket
 import sys
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import click
 from toolcrib import Policy, PolicyError, Toolbox
 
 
-__all__ = ["serve"]
+__all__ = ["run", "serve"]
 
 
 @click.command()
@@ -37,6 +38,11 @@ __all__ = ["serve"]
 @click.option("--allow-host", multiple=True, help="Another Host header that is right.")
 @click.option("--allow-origin", multiple=True, help="An Origin that may call from a browser.")
 @click.option("--body-limit", type=int, default=4 << 20, show_default=True, help="Bytes.")
+@click.option(
+    "--poll-after",
+    type=float,
+    help="Seconds after which a client has to come back for the answer of a long call.",
+)
 @click.option("--mode", type=click.Choice(["plan", "ask", "edits", "trust"]))
 @click.option("--own-names", is_flag=True, help="Leave the pack out of names where it can be.")
 @click.option(
@@ -63,11 +69,26 @@ def serve(*, policy_file: Path | None, workspace: Path, develop: bool, **options
     if develop:
         policy = attrs.evolve(policy, develop=True)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    options["offers"] = [_offers(name) for name in options.pop("offered")]
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(policy, **options))
+        asyncio.run(run(policy, **options))
 
 
-async def _serve(policy: Policy, **options: Any) -> None:
+async def run(
+    policy: Policy,
+    *,
+    address: str | None = None,
+    token_file: Path | None = None,
+    everybody: bool = False,
+    allow_host: tuple[str, ...] = (),
+    allow_origin: tuple[str, ...] = (),
+    body_limit: int = 4 << 20,
+    poll_after: float | None = None,
+    mode: str | None = None,
+    own_names: bool = False,
+    offers: Sequence[Any] = (),
+) -> None:
+    """Serve a policy's catalog until the client, or the user, ends it; see ``serve``."""
     from .channel import ClientAgents, ClientAsk, Logs  # noqa: PLC0415 - --help does without
     from .gateway import Clients  # noqa: PLC0415 - as above
 
@@ -78,14 +99,23 @@ async def _serve(policy: Policy, **options: Any) -> None:
     # What tools log goes to their clients; the rest of the process hears of warnings.
     for handler in logging.getLogger().handlers:
         handler.setLevel(logging.WARNING)
-    offers = [_offers(name) for name in options["offered"]]
     async with Toolbox(policy, ask=ClientAsk(), agents=ClientAgents()) as box:
-        clients = Clients(box, mode=options["mode"], names=options["own_names"])
+        clients = Clients(box, mode=mode, names=own_names)
         try:
-            if options["address"] is None:
+            if address is None:
                 await _stdio(clients, offers)
             else:
-                await _http(clients, offers, options)
+                tokens = _tokens(address, token_file, everybody=everybody)
+                await _http(
+                    clients,
+                    offers,
+                    address,
+                    tokens=tokens,
+                    allowed_hosts=allow_host,
+                    allowed_origins=allow_origin,
+                    body=body_limit,
+                    poll_after=poll_after,
+                )
         finally:
             await clients.close()
             logger.removeHandler(logs)
@@ -112,13 +142,14 @@ async def _stdio(clients: Any, offers: Any) -> None:
         watcher.cancel()
 
 
-async def _http(clients: Any, offers: Any, options: dict[str, Any]) -> None:
+async def _http(
+    clients: Any, offers: Any, address: str, *, poll_after: float | None, **options: Any
+) -> None:
     from . import endpoint  # noqa: PLC0415 - as above
     from .handlers import Served  # noqa: PLC0415 - as above
 
-    host, port = _address(options["address"])
-    tokens = _tokens(options, host)
-    served = Served(clients, endpoint.identify_http, offers=offers)
+    host, port = _address(address)
+    served = Served(clients, endpoint.identify_http, offers=offers, poll_after=poll_after)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -127,15 +158,7 @@ async def _http(clients: Any, offers: Any, options: dict[str, Any]) -> None:
     except OSError as error:
         raise click.ClickException(f"{host}:{port}: {error.strerror}") from error
     port = sock.getsockname()[1]
-    app = endpoint.http_app(
-        served,
-        host=host,
-        port=port,
-        tokens=tokens,
-        allowed_hosts=options["allow_host"],
-        allowed_origins=options["allow_origin"],
-        body=options["body_limit"],
-    )
+    app = endpoint.http_app(served, host=host, port=port, **options)
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"serving on http://{shown}:{port}/mcp", err=True)
     watcher = asyncio.create_task(_watch(served))
@@ -169,17 +192,18 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", number
 
 
-def _tokens(options: dict[str, Any], host: str) -> Any:
+def _tokens(address: str, token_file: Path | None, *, everybody: bool) -> Any:
     """Return who may come in; without a word about it, a new token that is shown once."""
     from .endpoint import Tokens, is_loopback  # noqa: PLC0415 - --help does without
 
-    if options["everybody"]:
+    host, _ = _address(address)
+    if everybody:
         if not is_loopback(host):
             message = f"--open is for this machine only; {host} can be reached by others"
             raise click.UsageError(message)
         return None
-    if options["token_file"] is not None:
-        return Tokens.of(_read_tokens(options["token_file"]))
+    if token_file is not None:
+        return Tokens.of(_read_tokens(token_file))
     given = os.environ.get("TOOLCRIB_SERVE_TOKEN")
     if given:
         return Tokens.of({given: _login()})
