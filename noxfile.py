@@ -75,10 +75,12 @@ def tests(session: nox.Session) -> None:
 def coverage(session: nox.Session) -> None:
     """Measure branch coverage of the core; below 95 % fails."""
     install(session, "test")
+    environment = {"TOOLCRIB_SCHEMA_SUITE": schema_suite(session)}
     session.run(
-        *("python", "-m", "pytest", *PARALLEL, "core/tests", "tests"),
+        *("python", "-m", "pytest", *PARALLEL, "core", "contrib/dialects", "tests", "docs"),
         *("--cov", "--cov-report=term:skip-covered", "--cov-fail-under=95"),
         *session.posargs,
+        env=environment,
     )
 
 
