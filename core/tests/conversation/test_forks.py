@@ -6,7 +6,16 @@ import asyncio
 
 import pytest
 
-from toolcrib import Allow, AllowRule, Context, Pack, Signature, StageError, resources
+from toolcrib import (
+    Allow,
+    AllowRule,
+    Context,
+    Pack,
+    RecordError,
+    Signature,
+    StageError,
+    resources,
+)
 
 
 def make_pack(ran=None):
@@ -218,3 +227,23 @@ def test_closing_goes_on_although_the_task_is_cancelled(run):
         return list(order)
 
     assert run(scenario, pack) == ["second", "first"]
+
+
+def test_a_grant_that_cannot_be_stored_holds_for_the_session_and_refuses_nothing(
+    run, monkeypatch
+):
+    """The approved call runs; the trouble is told apart from it."""
+
+    async def scenario(session):
+        def full(*_, **__):
+            msg = "the disk is full"
+            raise RecordError(msg)
+
+        monkeypatch.setattr(session.toolbox.ledger, "grant", full)
+        yes = Allow(by="ada", scope="project")
+        first = await session.call("team.change", approver=lambda question: yes)
+        return first.status, session.authority.problems
+
+    status, problems = run(scenario, make_pack())
+    assert status == "ok"
+    assert "the disk is full" in problems[0]
