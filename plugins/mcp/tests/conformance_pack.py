@@ -207,6 +207,20 @@ async def test_missing_capability(ctx: Context) -> str:
     return await _sampled(ctx, "hello")
 
 
+@pack.tool(**plain)
+async def test_streaming_elicitation(ctx: Context) -> str:
+    """Report, and ask the user."""
+    ctx.report("working", progress=1, total=2)
+    return await _form(ctx, "Go on?", {"ok": {"type": "boolean"}})
+
+
+@pack.tool(**plain)
+async def test_logging_tool(ctx: Context) -> str:
+    """Log a line."""
+    ctx.sub_logger().info("a line of the log")
+    return "logged"
+
+
 NAME = {"name": {"type": "string"}}
 
 
@@ -214,7 +228,7 @@ NAME = {"name": {"type": "string"}}
 async def test_input_required_result_elicitation(ctx: Context) -> str:
     """Ask the user's name."""
     schema = {"type": "object", "properties": NAME, "required": ["name"]}
-    values = await ctx.ask.form("What is your name?", schema)
+    values = await ctx.ask.form("What is your name?", {**schema, "title": "user_name"})
     return f"Hello, {(values or {}).get('name', 'stranger')}!"
 
 

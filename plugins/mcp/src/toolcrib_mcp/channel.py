@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import re
 import warnings
 
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,7 @@ CURRENT: ContextVar[Channel | None] = ContextVar("toolcrib_mcp_channel", default
 """The client whose call runs."""
 
 _LEVELS = {10: "debug", 20: "info", 30: "warning", 40: "error", 50: "critical"}
+_KEY = re.compile(r"[^A-Za-z0-9_-]+")
 _ORDER = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
@@ -70,6 +72,12 @@ class Channel:
         """Whether the client speaks in rounds."""
         return self.ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
+    @property
+    def wants_progress(self) -> bool:
+        """Whether the client asked to hear how the call goes on."""
+        meta: Mapping[str, Any] = self.ctx.meta or {}  # type: ignore[assignment]
+        return meta.get("progress_token", meta.get("progressToken")) is not None
+
     def can(self, what: str) -> bool:
         """Tell whether the client can do ``elicitation``, ``sampling`` or ``roots``."""
         able = self.ctx.session.client_capabilities
@@ -77,11 +85,13 @@ class Channel:
             return False
         return self.modern or self.ctx.session.can_send_request
 
-    async def ask(self, request: Any, result: type[Any]) -> Any:
+    async def ask(self, request: Any, result: type[Any], *, key: str = "") -> Any:
         """Send a request to the client, or let it wait for the next round; None: no answer."""
         if not self.modern:
             return await self._sent(request, result)
-        key = f"input-{next(self._numbers)}"
+        key = _KEY.sub("_", key)[:64]
+        if not key or key in self.wanted:
+            key = f"input-{next(self._numbers)}"
         future: asyncio.Future[Any] = self._loop.create_future()
         self.wanted[key] = Wanted(key, request, future)
         self.news.set()
@@ -179,7 +189,10 @@ class ClientAsk:
         if channel is None or not channel.can("elicitation"):
             return None
         params = types.ElicitRequestFormParams(message=text, requested_schema=dict(schema))
-        answer = await channel.ask(types.ElicitRequest(params=params), types.ElicitResult)
+        request = types.ElicitRequest(params=params)
+        key = schema.get("title")
+        named = key if isinstance(key, str) else ""
+        answer = await channel.ask(request, types.ElicitResult, key=named)
         if answer is None or answer.action != "accept":
             return None
         return answer.content or {}

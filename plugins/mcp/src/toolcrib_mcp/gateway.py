@@ -128,7 +128,7 @@ class Client:
             decision = await self._asked(channel, question)
             if decision is not None:
                 await batch.decide(question.id, decision)
-        if channel.ctx.meta and channel.ctx.meta.get("progressToken") is not None:
+        if channel.wants_progress:
             async with batch.run() as events:
                 async for event in events:
                     if event.name == "call.progress":
