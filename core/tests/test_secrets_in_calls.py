@@ -224,6 +224,34 @@ def test_an_exception_keeps_what_is_no_secret(tmp_path, key):
     assert "ValueError: bad token [secret key]" in outcome.details["traceback"]
 
 
+def test_a_text_that_is_cut_through_a_secret_shows_no_part_of_it(tmp_path, key):
+    """Long messages are shortened before they are scrubbed, wherever the cut falls."""
+    pack = Pack("leaky")
+
+    @pack.tool(effects=())
+    async def cut(ctx: Context, before: int) -> str:
+        """Raise a long text with a secret somewhere near its middle."""
+        raise Failed("." * before + await ctx.secret("key") + "." * (5_000 - before))
+
+    leaks = types.SimpleNamespace(pack=pack)
+
+    async def scenario(session):
+        session.loop_guard._limit = 0
+        outcomes = [
+            await session.call("leaky.cut", {"before": before}) for before in range(1950, 2000)
+        ] + [
+            await session.call("leaky.cut", {"before": before}) for before in range(3000, 3050)
+        ]
+        return [outcome.text for outcome in outcomes]
+
+    texts, _ = play(tmp_path, scenario, leaks)
+
+    assert all("characters left out" in text for text in texts)
+    assert any("[secret key]" in text for text in texts)
+    parts = [SECRET[i : i + 4] for i in range(len(SECRET) - 3)]
+    assert [text for text in texts if any(part in text for part in parts)] == []
+
+
 @pytest.mark.parametrize("tool", ["leaky.stranger", "leaky.none"])
 def test_what_is_bound_to_other_tools_is_not_there(tmp_path, key, tool):
     """The tool is told in the words for a secret that nobody has."""

@@ -32,6 +32,12 @@ __all__ = ["Binding", "Scrubber", "SecretHandle", "SecretStore", "ToolSecrets"]
 #: Shorter values would blot out ordinary text.
 _SHORTEST = 6
 _LARGEST_FILE = 1 << 16
+# How texts of exceptions are shortened, before anybody knows what is secret in them.
+_CUT_WORDS = " characters left out] "
+_CUT = re.compile(r"( \[\d+ characters left out\] )")
+#: Shorter parts of a secret, beside a cut, tell little and may be anything.
+_SMALLEST_PART = 4
+_LARGEST_PART = 8_000  # no text that is cut keeps more than that
 
 
 class Binding(Protocol):
@@ -188,7 +194,24 @@ class Scrubber:
         if self._pattern is None:
             return text
         names = self._names
-        return self._pattern.sub(lambda found: f"[secret {names[found[0]]}]", text)
+        text = self._pattern.sub(lambda found: f"[secret {names[found[0]]}]", text)
+        return self._beside_cuts(text) if _CUT_WORDS in text else text
+
+    def _beside_cuts(self, text: str) -> str:
+        """Take away what a cut through the middle of a secret left on its two sides."""
+        pieces = _CUT.split(text)
+        for i in range(0, len(pieces) - 2, 2):
+            for form, name in self._names.items():
+                longest = min(len(form) - 1, _LARGEST_PART)
+                for size in range(longest, _SMALLEST_PART - 1, -1):
+                    if pieces[i].endswith(form[:size]):
+                        pieces[i] = f"{pieces[i][:-size]}[secret {name}]"
+                        break
+                for size in range(longest, _SMALLEST_PART - 1, -1):
+                    if pieces[i + 2].startswith(form[-size:]):
+                        pieces[i + 2] = f"[secret {name}]{pieces[i + 2][size:]}"
+                        break
+        return "".join(pieces)
 
     def value(self, value: canonical.JsonValue) -> canonical.JsonValue:
         """Return a JSON value without secrets, keys included."""
