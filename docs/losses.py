@@ -135,8 +135,9 @@ def cell(spoken: Dialect, sub: Any, *, strict: bool) -> str:
         return ", ".join(kinds)
     if entry.inverse is not None:
         return "rewritten"
-    quiet = isinstance(sub, dict) and "default" in sub and "default" not in sent
-    return "left out" if quiet else "told"
+    # What only advises, such as a default, is said in words without being a loss.
+    words = isinstance(sub, dict) and "default" in sub and "(default=" in sent
+    return "folded" if words else "told"
 
 
 def columns() -> dict[str, list[str]]:
@@ -165,7 +166,6 @@ def page() -> str:
         "| rewritten | it is said in another shape, and a recorded inverse leads back |",
         "| folded | it is said in the description, in words |",
         "| dropped, widened | the model is not told, or is told something looser |",
-        "| left out | the validator fills it in, so the model need not know |",
         "| closed | further properties are shut out where the tool's schema says nothing |",
         "| lax | strict cannot say it, so this tool is sent without strict |",
         "| refused | no form of the dialect can say it: the tool is not shown |",
