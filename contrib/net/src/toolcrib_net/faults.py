@@ -99,8 +99,8 @@ def failure(error: NetError, *, passing: bool = True) -> Exception:
     """
     if error.kind == "timeout":
         return TimedOut(f"{error.text} [{error.code}]")
+    if error.sent and not passing:
+        return Uncertain(error.text, code=error.code)
     if error.retryable and passing:
         return Transient(error.text, code=error.code)
-    if error.retryable and error.sent:
-        return Uncertain(error.text, code=error.code)
     return _FAILURES[error.kind](error.text, code=error.code)

@@ -38,6 +38,9 @@ def translated(error: Exception, where: Target) -> NetError:
         case httpcore2.ProxyError():
             text = f"The proxy did not let the request through: {shown(str(error))}."
             return NetError(text, code="net.proxy_failed")
+        case httpcore2.RemoteProtocolError() if "disconnected" in str(error):
+            text = f"{host} closed the connection without an answer."
+            return NetError(text, code="net.connection_lost", sent=True)
         case httpcore2.NetworkError():
             return NetError(
                 f"{host} closed the connection.", code="net.connection_lost", sent=True

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from .bound import bind
 from .desk import pack
 from .fetch import fetch
+from .search import search
 
 
-__all__ = ["fetch", "pack"]
+__all__ = ["fetch", "pack", "search"]
+
+bind(pack)

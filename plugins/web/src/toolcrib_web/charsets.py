@@ -118,6 +118,8 @@ def decode(data: bytes, header: str | None = None, *, markup: bool = True) -> De
     for mark, name in _BOMS:
         if data.startswith(mark):
             return _lossy(data[len(mark) :], name, "bom")
+    if _looks_wide(data):
+        return _lossy(data, "utf-16-le" if data[1:2] == b"\0" else "utf-16-be", "guess")
     declared = _declarations(data, header, markup=markup)
     passed: list[str] = []
     for name, source in declared:
@@ -147,8 +149,6 @@ def _guessed(
     data: bytes, declared: list[tuple[str, Literal["header", "meta"]]], passed: list[str]
 ) -> Decoded:
     """Return what bytes look like that are not what is declared of them."""
-    if _looks_wide(data):
-        return _lossy(data, "utf-16-le" if data[1:2] == b"\0" else "utf-16-be", "guess", passed)
     guess = _guess(data)
     if guess is not None and (text := _strict(data, guess)) is not None:
         return Decoded(text, guess, "guess", _once(passed))
@@ -164,7 +164,7 @@ def _once(names: list[str]) -> tuple[str, ...]:
 
 
 def _is_utf8_after_all(data: bytes, declared: str) -> bool:
-    """Tell whether bytes are UTF-8 although a one-byte encoding, which fits always, is declared.
+    """Tell whether bytes are UTF-8 although an encoding is declared that any bytes fit.
 
     A text of such an encoding is hardly ever UTF-8 by chance: two letters that are
     enough.

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from toolcrib import Context, Pack
 
 from .documents import Document
+from .health import Health
+from .searchcache import SearchCache
 from .settings import WebSettings
 
 
@@ -43,6 +45,8 @@ class Web:
         self._cache: HttpCache | None = None
         self._robots: Robots | None = None
         self.documents = Documents(settings.memory_mib << 20)
+        self.health = Health(state / "search")
+        self.searches = SearchCache(state / "search")
 
     @property
     def resolver(self) -> FixedResolver:

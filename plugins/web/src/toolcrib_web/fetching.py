@@ -44,7 +44,14 @@ class Fetching:
         self._wish = wish
 
     async def run(self) -> Result:
-        """Ask, read and show."""
+        """Ask, read and show.
+
+        In a task of its own: time limits within it cancel the task that they are in, and
+        that one must not be taken for the call's.
+        """
+        return await asyncio.create_task(self._run())
+
+    async def _run(self) -> Result:
         web_ = await self._ctx.use(web)
         if self._wish.cursor is not None and place(self._wish.cursor) is None:
             text = "That is no cursor. Take it from the answer before, or leave it out."

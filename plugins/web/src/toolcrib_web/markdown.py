@@ -28,8 +28,8 @@ def to_markdown(source: str, *, boilerplate: bool = True) -> str:
         compact_tables=True,
         br_in_tables=False,
         autolinks=False,
-        preprocessing=None
-        if boilerplate
-        else PreprocessingOptions(enabled=True, remove_navigation=True, remove_forms=True),
+        preprocessing=PreprocessingOptions(
+            enabled=not boilerplate, remove_navigation=True, remove_forms=True
+        ),
     )
     return _BLANK.sub("\n\n", convert(source, options).content or "").strip()

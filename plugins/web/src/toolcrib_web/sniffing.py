@@ -68,6 +68,8 @@ _TEXT_TYPES = frozenset({
 })  # fmt: skip
 _CONTROLS = bytes(range(9)) + b"\x0b" + bytes(range(14, 27)) + bytes(range(28, 32))
 _HEAD = 2048
+# Types that say less than the bytes do.
+_VAGUE = frozenset({"application/zip", "application/octet-stream"})
 
 
 @attrs.frozen
@@ -114,7 +116,7 @@ def sniff(data: bytes, header: str | None) -> Sniffed:
             kind = "pdf"
         elif found.startswith("image/"):
             kind = "image"
-        word = said if said and other is None else found
+        word = said if said and other is None and said not in _VAGUE else found
         return Sniffed(kind, word, charset, other)
     head = data[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
     if _is_binary(data):

@@ -11,9 +11,10 @@ from toolcrib import Invalid
 from .documents import Format, Scope
 
 
-__all__ = ["Method", "Redirects", "Wish", "pages_of"]
+__all__ = ["Method", "Recency", "Redirects", "Wish", "pages_of"]
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+Recency = Literal["any", "day", "week", "month", "year"]
 Redirects = Literal["same_host", "any", "none"]
 
 
