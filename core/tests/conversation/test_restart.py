@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+from toolcrib import Context, Pack
+
 
 PROGRAM = """
 import asyncio, os, signal, sys
@@ -81,3 +83,32 @@ def test_any_other_call_of_a_dead_process_is_uncertain_and_never_run_again(tmp_p
     again, ran = start(tmp_path, "no", "live")
     assert again.stdout.startswith("uncertain")
     assert len(ran) == 1
+
+
+@pytest.mark.parametrize("ledger", [False, True])
+def test_a_provider_id_that_a_reply_repeats_runs_one_call(run, tmp_path, ledger):
+    """The same arguments get the same outcome, others are refused."""
+    pack = Pack("shop")
+    ran = []
+
+    @pack.tool(effects=())
+    async def order(ctx: Context, item: str) -> str:
+        """Order something."""
+        ran.append(item)
+        return item
+
+    def call(item):
+        function = {"name": "shop_order", "arguments": f'{{"item": "{item}"}}'}
+        return {"id": "a", "type": "function", "function": function}
+
+    async def scenario(session):
+        await session.view("openai")
+        message = {"tool_calls": [call("x"), call("x"), call("y")]}
+        results = await session.answer({"id": "r", "choices": [{"message": message}]})
+        return [result["content"].splitlines()[0] for result in results]
+
+    (tmp_path / "private").mkdir(mode=0o700)
+    where = {"ledger": tmp_path / "private" / "ledger.sqlite"} if ledger else {}
+    first, second, third = run(scenario, pack, **where)
+    assert (first, second, ran) == ("x", "x", ["x"])
+    assert "call.reused" in third

@@ -31,6 +31,7 @@ class Item:
         decided_by: Who or what refused it.
         stage_id: An opaque word of the app's, for the tool's ``resolve``.
         resolved: What the tool's ``resolve`` gave.
+        known: Whether the ledger knows something of its id, key or provider's id.
         again: Whether it takes over a call whose process died while it ran.
         place: The workspace that it was judged in.
         pack: The pack whose code it runs, activated.
@@ -49,6 +50,7 @@ class Item:
     decided_by: tuple[str, ...] = ()
     resolved: Any = None
     again: bool = False
+    known: bool = False
     place: Any = None
     pack: Any = attrs.field(default=None, repr=False)
 

@@ -57,7 +57,10 @@ async def submit(
         fresh: Whether its id was made a moment ago, so that nobody can know it.
     """
     item = Item(call, batch_id=batch_id, stage_id=stage_id)
-    known = None if fresh else recorded(session, call)
+    known = None
+    if not fresh and session.toolbox.ledger.knows(call, conversation=session.conversation):
+        item.known = True
+        known = recorded(session, call)
     if known is not None and not resumes(view, item, known):
         take(session, item, known)
         return item
@@ -135,7 +138,7 @@ async def _judge(session: Session, view: View, item: Item) -> Refusal | None:
     admitted = item.admitted
     if admitted is None:  # pragma: no cover - there is a refusal otherwise
         raise AssertionError
-    if item.call.provider_id is not None:
+    if item.known and item.call.provider_id is not None:
         known = recorded(session, item.call, admitted)
         if known is not None and not (
             item.again and not isinstance(known, Refusal) and known.state == "unknown"

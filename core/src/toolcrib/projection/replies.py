@@ -35,12 +35,29 @@ def plain(reply: Any) -> Any:
     return _plain(reply, 0)
 
 
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
 def _plain(value: Any, depth: int) -> Any:
-    if value is None or isinstance(value, str | int | float | bool):
+    # Nearly every part of a reply is exactly a dict, a list or a scalar; asking for the
+    # class is a tenth of asking whether it is a mapping.
+    kind = value.__class__
+    if kind in _ATOMS:
         return value
     if depth > _DEEPEST * 4:
         text = "the reply is nested too deeply"
         raise ValueError(text)
+    if kind is dict:
+        return {
+            key if key.__class__ is str else str(key): sub
+            if sub.__class__ in _ATOMS
+            else _plain(sub, depth + 1)
+            for key, sub in value.items()
+        }
+    if kind is list:
+        return [_plain(sub, depth + 1) for sub in value]
+    if isinstance(value, str | int | float):
+        return value
     if isinstance(value, Mapping):
         return {str(key): _plain(sub, depth + 1) for key, sub in value.items()}
     if isinstance(value, list | tuple):
@@ -80,7 +97,10 @@ def _repeats(value: Any) -> bool:
 
 def parsed(value: Any, calls: Iterable[WireCall]) -> ParsedReply:
     """Number the calls of a reply and digest all of it."""
-    listed = tuple(attrs.evolve(call, position=i) for i, call in enumerate(calls))
+    listed = tuple(
+        call if call.position == i else attrs.evolve(call, position=i)
+        for i, call in enumerate(calls)
+    )
     if len(listed) > _MOST_CALLS:
         text = f"the reply holds {len(listed)} calls, more than {_MOST_CALLS}"
         raise ValueError(text)

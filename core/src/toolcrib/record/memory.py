@@ -174,6 +174,11 @@ class MemoryLedger(Ledger):
                 call, conversation=conversation, arguments_digest=arguments_digest
             )
 
+    def knows(self, call: Call, *, conversation: str) -> bool:
+        """Tell whether there is anything to replay; see :meth:`Ledger.knows`."""
+        with self._lock:
+            return self._known(call, conversation)
+
     def grant(self, grant: Grant, *, session: str = "", project: str = "") -> None:
         """Save a grant; see :meth:`Ledger.grant`."""
         super().grant(grant, session=session, project=project)

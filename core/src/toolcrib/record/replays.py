@@ -97,6 +97,23 @@ class Replays(Journal):
 
         return self._judge(min(rows, key=closeness), call, conversation, arguments_digest)
 
+    def knows(self, call: Call, *, conversation: str) -> bool:
+        """Tell whether there is anything to replay for a call, in one look.
+
+        True says that :meth:`replay` has to be asked; what is false stays so until
+        somebody begins the call, which then cannot be begun again.
+        """
+        where = _BY_ID
+        values: tuple[Any, ...] = (call.id,)
+        if call.response_digest:
+            where += _BY_KEY
+            values += (conversation, call.response_digest, call.position)
+        if call.provider_id is not None:
+            where += _BY_PROVIDER
+            values += (conversation, storable(call.provider_id))
+        query = "SELECT 1 FROM calls c WHERE " + where + " LIMIT 1"  # noqa: S608 - ours
+        return bool(self._rows(query, values))
+
     def _judge(
         self, row: Any, call: Call, conversation: str, arguments_digest: str | None
     ) -> Replay | Refusal:
