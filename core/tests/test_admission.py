@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from toolcrib import admission, canonical
@@ -248,6 +250,27 @@ def test_what_the_tools_own_check_raises_is_a_refusal(error, code, status, words
 def test_injected_arguments_cannot_be_sent():
     """A key that is not in the schema never reaches the tool."""
     assert _admit('{"topic": "inbox", "ctx": {"id": "other"}}').code == "arguments.invalid"
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), GeneratorExit(), SystemExit(3)])
+def test_a_check_cannot_end_its_caller(error):
+    """What Python raises to end a task or a process is a refusal too."""
+
+    def check(**_arguments):
+        raise error
+
+    refusal = _admit("{}", check=check)
+    assert (refusal.code, refusal.status) == ("tool.crashed", "failed")
+
+
+def test_a_check_that_would_have_to_be_awaited_passes_nothing():
+    """It never ran, so it approved of nothing."""
+
+    async def later():
+        raise AssertionError
+
+    refusal = _admit("{}", check=lambda **_arguments: later())
+    assert refusal.code == "tool.crashed"
 
 
 def test_output_is_checked_against_its_schema():

@@ -188,7 +188,7 @@ def _check(
 ) -> Refusal | None:
     """Run the tool's own check on a copy of the arguments."""
     try:
-        check(**json.loads(text))
+        _refuse_promises(check(**json.loads(text)))
     except Invalid as error:
         problem = Problem(error.path, "check", error.text[:1000])
         said = say(call, [problem], wire)
@@ -203,10 +203,20 @@ def _check(
             refuse(code or "tool.failed", tool.id, said),
             code=error.code or code or "tool.failed",
         )
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a pack's code may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a pack's code may raise anything
         said = f"The check of `{call.wire_name}` broke ({type(error).__name__}). Nothing ran."
         return refuse("tool.crashed", tool.id, said)
     return None
+
+
+def _refuse_promises(answer: object) -> None:
+    """Nothing is awaited here, so what would have to be awaited checked nothing."""
+    if hasattr(answer, "__await__"):
+        getattr(answer, "close", bool)()
+        message = "a check is synchronous"
+        raise TypeError(message)
 
 
 _FAILURES = {
