@@ -66,6 +66,36 @@ def test_a_pack_that_is_not_in_the_lock_does_not_run(home, site, locked):
     assert home.run("lock", "verify").exit_code == 0
 
 
+def test_a_pack_that_is_not_in_the_lock_differs_from_it(home, site, locked):
+    """The difference says what takes it in; its distribution is a name for it too."""
+    site.install("toolcrib-more", "", manifest=site.manifest("more"))
+    home.run("packs", "enable", "toolcrib-more")
+    assert "toolcrib lock accept more" in home.run("lock", "diff").stdout
+    assert home.json("lock", "diff")["absent"] == ["more"]
+    assert "is not in" in home.run("doctor").stdout
+    assert home.json("lock", "accept", "toolcrib-more")["locked"] == ["more"]
+    assert "Nothing differs" in home.run("lock", "diff").stdout
+
+
+def test_nobody_is_told_to_lock_an_editable_pack(home, site, locked):
+    """Why it cannot be locked is said, and nothing that would fail is offered."""
+    site.install("toolcrib-more", "", manifest=site.manifest("more"))
+    info = site.path / "toolcrib_more-1.0.dist-info"
+    origin = {"url": site.path.as_uri(), "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(origin))
+    home.run("packs", "enable", "toolcrib-more")
+    for words in (
+        ("lock", "verify"),
+        ("lock", "diff"),
+        ("lock", "accept", "more"),
+        ("doctor",),
+    ):
+        output = home.run(*words).output
+        assert "lock.unlockable" in output
+        assert "toolcrib lock accept more" not in output
+        assert "Nothing differs" not in output
+
+
 def test_a_missing_or_broken_lock_has_its_own_code(home, desk):
     """And the next step."""
     result = home.run("lock", "verify")

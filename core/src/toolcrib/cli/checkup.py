@@ -222,11 +222,13 @@ class Checkup:
         changes = [
             c for c in verify(lock, now, packs=packs) if not c.subject.startswith("sourc")
         ]
-        for pack in sorted(
-            {change.pack for change in changes} | (set(packs) - set(lock.packs))
-        ):
+        unlockable = {refusal.subject for refusal in refusals}
+        drifted = {change.pack for change in changes} | (set(packs) - set(lock.packs))
+        for pack in sorted(drifted - unlockable):
             count = sum(change.pack == pack for change in changes)
             text = f"pack {pack} is not what {file} says ({count} differences)"
+            if pack not in lock.packs:
+                text = f"pack {pack} is not in {file}"
             fix = ["toolcrib lock diff", f"toolcrib lock accept {pack}"]
             yield Sign(area="lock", state="fail", code="lock.drifted", text=text, mend=fix)
         if not changes and set(packs) <= set(lock.packs):

@@ -83,14 +83,13 @@ def verify(*, live: bool, file: Path | None, as_json: bool, **options: Any) -> N
     policy, path, old, now, refusals = _both(file, live=live, options=options)
     packs = catalog_of(policy).packs
     changes = [c for c in drifted(old, now, packs=packs) if live or _static(c)]
-    absent = sorted(set(packs) - set(old.packs))
+    absent = _absent(packs, old, refusals)
     wrong = bool(changes or absent or refusals)
     if as_json:
         _print_changes(path, changes, absent, refusals)
     else:
         _say_changes(changes)
-        for pack in absent:
-            say(f"pack {pack} is not in the lock: toolcrib lock accept {pack}", colour="red")
+        _say_absent(absent)
         problems(refusals)
         if not wrong:
             say(f"{len(packs)} packs are what {path} says.", colour="green")
@@ -103,14 +102,16 @@ def diff(*, live: bool, file: Path | None, as_json: bool, **options: Any) -> Non
     """Show what differs from the lock: cosmetic, widening, breaking."""
     from toolcrib.lock import diff as compared  # noqa: PLC0415 - as above
 
-    _, path, old, now, refusals = _both(file, live=live, options=options)
+    policy, path, old, now, refusals = _both(file, live=live, options=options)
     changes = [c for c in compared(old, now) if live or _static(c)]
+    absent = _absent(catalog_of(policy).packs, old, refusals)
     if as_json:
-        _print_changes(path, changes, [], refusals)
+        _print_changes(path, changes, absent, refusals)
         return
     _say_changes(changes)
+    _say_absent(absent)
     problems(refusals)
-    if not changes:
+    if not (changes or absent or refusals):
         say("Nothing differs.", colour="green")
 
 
@@ -130,10 +131,13 @@ def accept(
     from toolcrib.lock import diff as compared  # noqa: PLC0415 - as above
     from toolcrib.lock import write  # noqa: PLC0415 - as above
 
-    _, path, old, now, refusals = _both(file, live=live, options=options)
+    policy, path, old, now, refusals = _both(file, live=live, options=options)
+    packs = _pack_ids(policy, packs)
     unknown = sorted(set(packs) - set(old.packs) - set(now.packs))
     if unknown:
         problems(refusals)
+        if unknown[0] in {refusal.subject for refusal in refusals}:
+            raise SystemExit(EXIT["not_ok"])
         complain(f"no enabled pack {unknown[0]!r}; see: toolcrib packs", code=EXIT["not_ok"])
     changes = [c for c in compared(old, now) if c.pack in packs]
     new = accepted(old, now, packs)
@@ -195,6 +199,23 @@ def _connected(policy: Policy) -> Catalog:
             return box.catalog
 
     return asyncio.run(connect())
+
+
+def _pack_ids(policy: Policy, names: Iterable[str]) -> tuple[str, ...]:
+    """Take distributions for the packs that they hold, as ``packs enable`` does."""
+    packs = catalog_of(policy).packs
+    held = {finding.distribution: pack for pack, finding in packs.items()}
+    return tuple(name if name in packs else held.get(name, name) for name in names)
+
+
+def _absent(packs: Iterable[str], old: Lock, refusals: Iterable[Refusal]) -> list[str]:
+    """Return the packs that the lock could take in, and does not hold."""
+    return sorted(set(packs) - set(old.packs) - {refusal.subject for refusal in refusals})
+
+
+def _say_absent(absent: Iterable[str]) -> None:
+    for pack in absent:
+        say(f"pack {pack} is not in the lock: toolcrib lock accept {pack}", colour="red")
 
 
 def _static(change: Change) -> bool:
