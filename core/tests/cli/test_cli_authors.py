@@ -139,3 +139,10 @@ def test_a_folder_that_is_no_pack_is_wrong_use(home):
     result = home.run("manifest", "write")
     assert result.exit_code == 2
     assert "toolcrib.packs.v1" in result.stderr
+
+
+def test_a_folder_that_is_no_project_is_named(home):
+    """With what to give instead."""
+    result = home.run("manifest", "write")
+    assert result.exit_code == 2
+    assert "there is no pyproject.toml; name the folder" in result.stderr

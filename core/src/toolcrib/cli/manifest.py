@@ -31,7 +31,10 @@ def _project(folder: Path) -> dict[str, tuple[str, Path]]:
     file = folder / "pyproject.toml"
     try:
         project = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except FileNotFoundError:
+        text = f"there is no {file}; name the folder of the pack's project"
+        complain(text, code=EXIT["usage"])
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         complain(f"{file}: {error}", code=EXIT["usage"])
     points = project.get("project", {}).get("entry-points", {}).get("toolcrib.packs.v1", {})
     if not points:
