@@ -295,7 +295,10 @@ def test_hooks_that_break_a_rule_are_unruly(importable, code, words):
     ("provided", "words"),
     [
         ("made('pong')", "web.pong is provided and not declared"),
-        ("made(effects=frozenset({'process'}))", "effects of web.ping"),
+        (
+            "made(effects=frozenset({'process'}))",
+            "effects of web.ping: declared none, provided process",
+        ),
         ("made(idempotent='yes')", "idempotent of web.ping"),
         ("made(companions=frozenset({'preview'}))", "companions of web.ping"),
     ],

@@ -275,11 +275,17 @@ def _differences(finding: Finding, tools: list[Tool], hooks: frozenset[str]) -> 
     for id_ in sorted(declared.keys() & provided.keys()):
         for key, value in declared[id_].items():
             if provided[id_][key] != value:
-                yield f"{key} of {id_}: declared {value}, provided {provided[id_][key]}"
+                here, there = _words(value), _words(provided[id_][key])
+                yield f"{key} of {id_}: declared {here}, provided {there}"
     for name in sorted(finding.manifest.hooks ^ hooks):
         yield f"the hook {name} is {'not ' * (name in hooks)}declared"
     if len(provided) != len(tools):
         yield "a tool is provided twice"
+
+
+def _words(value: object) -> str:
+    """Show a fact as the manifest spells it."""
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
 
 
 def _unloadable(finding: Finding, why: str) -> Refusal:
