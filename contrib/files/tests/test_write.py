@@ -71,6 +71,7 @@ def test_file_that_was_read_whole_is_replaced(tree, files):
 
 def test_digest_of_the_caller_stands_for_a_reading(tree, files):
     path = tree.write("f", "a\n")
+    assert "expect_digest" in files.fails("files.unread", "write", path="f", content="b\n").text
     files.run("write", path="f", content="b\n", expect_digest=digest(b"a\n"))
     assert path.read_text() == "b\n"
 

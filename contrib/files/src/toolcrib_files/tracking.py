@@ -112,9 +112,10 @@ class Tracker:
         """Refuse to lose content that this session has not seen."""
         seen = self.get(place)
         if seen is None:
+            earlier = "" if pointer != "/path" else ", or pass an earlier read's expect_digest"
             text = (
                 f"{place.shown} exists, and this session has not read it. Read it with"
-                f" files.read before {what}, or change a part with files.edit."
+                f" files.read before {what}, or change a part with files.edit{earlier}."
             )
         elif not seen.whole:
             text = (
