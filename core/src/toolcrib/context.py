@@ -124,6 +124,9 @@ class Job(Protocol):
 class Jobs(Protocol):
     """Everything that outlives a call, of every kind, behind one protocol."""
 
+    def register(self, kind: Any) -> Any:
+        """Make a kind known, and return the one of that name that counts."""
+
     async def start(self, kind: str, arguments: Mapping[str, Any]) -> Job:
         """Start a job of a kind."""
 

@@ -82,6 +82,10 @@ class JobControl:
         """Bytes written in all."""
         return self._dropped + len(self._kept)
 
+    def tail(self, size: int) -> bytes:
+        """Return the last bytes of its output."""
+        return bytes(self._kept[-size:]) if size else b""
+
     def read(self, offset: int, size: int) -> bytes:
         """Return output from an offset; asking again gives the same bytes."""
         start = max(offset - self._dropped, 0)
@@ -131,8 +135,12 @@ class MemoryJobs:
         self._jobs: dict[str, _Running] = {}
 
     def register(self, kind: JobKind) -> None:
-        """Make a kind of job known."""
-        self._kinds[kind.name] = kind
+        """Make a kind of job known; the first of a name stays."""
+        self._kinds.setdefault(kind.name, kind)
+
+    def kind(self, name: str) -> JobKind | None:
+        """Return a kind by its name."""
+        return self._kinds.get(name)
 
     def owned(self, owner: str) -> OwnedJobs:
         """Return the jobs of one conversation, as its tools see them."""
@@ -230,9 +238,13 @@ class MemoryJobs:
         return tuple(j.now() for j in self._jobs.values() if j.record.owner == owner)
 
     async def close(self) -> None:
-        """Stop everything."""
+        """Stop everything, and let kinds close what they hold."""
         for job in list(self._jobs.values()):
             await self.stop(job.record.id, owner=job.record.owner)
+        for kind in self._kinds.values():
+            let_go = getattr(kind, "let_go", None)
+            if let_go is not None:
+                await let_go()
 
 
 @attrs.frozen
@@ -241,6 +253,14 @@ class OwnedJobs:
 
     _jobs: MemoryJobs
     _owner: str
+
+    def register(self, kind: JobKind) -> JobKind:
+        """Make a kind known to the app's jobs, and return the one that counts.
+
+        A kind of that name that is there already stays: one kind is shared by all packs.
+        """
+        self._jobs.register(kind)
+        return self._jobs.kind(kind.name) or kind
 
     async def start(self, kind: str, arguments: Mapping[str, Any]) -> JobRecord:
         """Start a job of a kind."""

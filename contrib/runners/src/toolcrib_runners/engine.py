@@ -20,6 +20,7 @@ import attrs
 
 from .captured import Captured, Recorder
 from .environment import environment
+from .reaper import Reaper
 from .tree import MARK, Member, Tree
 
 
@@ -55,6 +56,9 @@ class Spec:
         merge: Whether standard error goes into standard output, in order.
         leave_detached: Whether what the program leaves behind may go on.
         on_output: Told output as it comes, in the thread of the run.
+        keep_open: Whether standard input stays open for :meth:`Engine.feed`.
+        on_start: Told process id and mark once the program runs, in the thread of the run.
+        reaper: Who knows whether anything is left behind, in a process that has one.
         answer_limit: Bytes kept of a third stream, for answers that must not mix with
             output; its descriptor is in the child's ``TOOLCRIB_ANSWER``. None: no such
             stream.
@@ -70,6 +74,9 @@ class Spec:
     merge: bool = False
     leave_detached: bool = False
     on_output: OnOutput | None = None
+    keep_open: bool = False
+    on_start: Callable[[int, str], None] | None = None
+    reaper: Reaper | None = None
     answer_limit: int | None = None
 
 
@@ -131,6 +138,9 @@ class Engine:
         # Streams that have not come to their end.
         self._open: dict[str, int] = {}
         self._input = memoryview(spec.input or b"")
+        # What was fed and not yet taken over; False once there will be no more.
+        self._fed = bytearray()
+        self._feeding = spec.keep_open
 
     def cancel(self) -> None:
         """Stop the run; a second time changes nothing."""
@@ -139,6 +149,17 @@ class Engine:
             if not self._closed:
                 with contextlib.suppress(BlockingIOError):
                     os.write(self._wake_write, b"x")
+
+    def feed(self, data: bytes, *, close: bool = False) -> bool:
+        """Give more for standard input; False if it is closed already."""
+        with self._lock:
+            if self._closed or not self._feeding:
+                return False
+            self._fed += data
+            self._feeding = not close
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._wake_write, b"x")
+        return True
 
     def run(self) -> Completed:
         """Run to the end.
@@ -162,12 +183,14 @@ class Engine:
         started = time.monotonic()
         process = self._start(mark)
         tree = Tree(process.pid, mark)
+        if self._spec.on_start is not None:
+            self._spec.on_start(process.pid, mark)
         left: tuple[Member, ...] = ()
         detached: tuple[Member, ...] = ()
         try:
             ended = self._watch(process, started)
             if ended == "exited":
-                detached = tree.members()
+                detached = self._left_behind(process.pid, tree)
             if ended != "exited" or (detached and not spec.leave_detached):
                 grace = spec.grace if not self._cancelled.is_set() else min(spec.grace, 0.5)
                 left = tree.stop(
@@ -181,6 +204,14 @@ class Engine:
             self._close(process)
         return self._completed(process, ended, started, detached, left)
 
+    def _left_behind(self, leader: int, tree: Tree) -> tuple[Member, ...]:
+        reaper = self._spec.reaper
+        if reaper is not None:
+            reaper.ended(leader)
+            if reaper.alone():
+                return ()
+        return tree.members()
+
     def _start(self, mark: str) -> subprocess.Popen[bytes]:
         spec = self._spec
         env = {**environment(spec.env), MARK: mark}
@@ -189,18 +220,24 @@ class Engine:
             self._answer, write = os.pipe()
             env[ANSWER] = str(write)
             passed = (write,)
+        held = spec.reaper.starting() if spec.reaper is not None else contextlib.nullcontext(set[int]())
         try:
-            return subprocess.Popen(  # noqa: S603 - what to run was judged before
-                list(spec.argv),
-                cwd=spec.cwd,
-                env=env,
-                stdin=subprocess.DEVNULL if spec.input is None else subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
-                start_new_session=True,
-                pass_fds=passed,
-                bufsize=0,
-            )
+            with held as leaders:
+                process = subprocess.Popen(  # noqa: S603 - what to run was judged before
+                    list(spec.argv),
+                    cwd=spec.cwd,
+                    env=env,
+                    stdin=subprocess.PIPE
+                    if spec.input is not None or spec.keep_open
+                    else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
+                    start_new_session=True,
+                    pass_fds=passed,
+                    bufsize=0,
+                )
+                leaders.add(process.pid)
+            return process
         finally:
             for descriptor in passed:
                 os.close(descriptor)
@@ -209,7 +246,8 @@ class Engine:
         self, process: subprocess.Popen[bytes], started: float
     ) -> Literal["exited", "timeout", "cancelled"]:
         """Read and write until the program has ended, is too late, or is cancelled."""
-        end = None if self._spec.timeout is None else started + self._spec.timeout
+        spec = self._spec
+        end = None if spec.timeout is None else started + spec.timeout
         linger: float | None = None
         with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
             self._register(selector, process, stack)
@@ -228,6 +266,8 @@ class Engine:
                     waits = min(end - now, waits if waits is not None else end - now)
                 for key, _ in selector.select(waits):
                     key.data(selector, key.fd)
+                if spec.keep_open:
+                    self._take_fed(selector, process)
 
     def _register(
         self,
@@ -243,7 +283,8 @@ class Engine:
             os.set_blocking(process.stdin.fileno(), False)
             stdin = process.stdin
             selector.register(stdin, selectors.EVENT_WRITE, lambda s, _: self._feed(s, stdin))
-        selector.register(self._wake_read, selectors.EVENT_READ, _nothing)
+        wake = _woken if self._spec.keep_open else _nothing
+        selector.register(self._wake_read, selectors.EVENT_READ, wake)
         self._announced = False
         with contextlib.suppress(AttributeError, OSError):
             announcer = os.pidfd_open(process.pid)
@@ -260,7 +301,7 @@ class Engine:
 
     def _reading(self, selector: selectors.BaseSelector) -> bool:
         return any(
-            key.events & selectors.EVENT_READ and key.data not in {_nothing, _forget}
+            key.events & selectors.EVENT_READ and key.data not in {_nothing, _woken, _forget}
             for key in selector.get_map().values()
         )
 
@@ -298,6 +339,23 @@ class Engine:
         self._input = self._input[written:]
         if not self._input:
             selector.unregister(stdin)
+            if not self._feeding:
+                stdin.close()
+
+    def _take_fed(
+        self, selector: selectors.BaseSelector, process: subprocess.Popen[bytes]
+    ) -> None:
+        """Take over what was fed; the program's input closes with the last of it."""
+        stdin = process.stdin
+        if stdin is None or stdin.closed or stdin in selector.get_map():
+            return
+        with self._lock:
+            self._input = memoryview(bytes(self._fed))
+            self._fed.clear()
+            done = not self._feeding
+        if self._input:
+            selector.register(stdin, selectors.EVENT_WRITE, lambda s, _: self._feed(s, stdin))
+        elif done:
             stdin.close()
 
     def _drain(self, process: subprocess.Popen[bytes]) -> None:
@@ -327,7 +385,8 @@ class Engine:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        process.poll()
+        if process.poll() is not None and self._spec.reaper is not None:
+            self._spec.reaper.ended(process.pid)
 
     def _completed(
         self,
@@ -352,6 +411,7 @@ class Engine:
             detached=detached,
             survivors=left,
             wanted_input=self._spec.input is None
+            and not self._spec.keep_open
             and (ended == "timeout" or code != 0)
             and (_asks(out) or _asks(err)),
         )
@@ -359,6 +419,11 @@ class Engine:
 
 def _nothing(selector: selectors.BaseSelector, descriptor: int) -> None:
     """Wake up; the loop looks at the reason itself."""
+
+
+def _woken(selector: selectors.BaseSelector, descriptor: int) -> None:
+    """Wake up and take the sign, so that it wakes once."""
+    os.read(descriptor, _CHUNK)
 
 
 def _forget(selector: selectors.BaseSelector, descriptor: int) -> None:

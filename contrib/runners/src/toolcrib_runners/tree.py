@@ -45,10 +45,12 @@ class Tree:
     Args:
         leader: Process that was started, and leads its session and group.
         mark: Value of :data:`MARK` in its environment.
+        leader_start: When the leader started, where that has to tell it from others.
     """
 
-    def __init__(self, leader: int, mark: str) -> None:
+    def __init__(self, leader: int, mark: str, *, leader_start: str = "") -> None:
         self._leader = leader
+        self._leader_start = leader_start
         self._mark = f"{MARK}={mark}".encode()
 
     def members(self) -> tuple[Member, ...]:
@@ -62,6 +64,41 @@ class Tree:
                 if member is not None:
                     found.append(member)
         return tuple(sorted(found, key=lambda m: m.pid))
+
+    def marked(self) -> tuple[Member, ...]:
+        """Return what carries the mark; for runs of another process, long after."""
+        leader, self._leader = self._leader, -1
+        try:
+            found = self.members()
+        finally:
+            self._leader = leader
+        # The leader's own environment carries the mark unless it replaced it; then its
+        # number and the time of its start are what is known of it.
+        if self._leader_start and leader not in {m.pid for m in found}:
+            member = self._by_number(leader)
+            if member is not None and str(member.started) == self._leader_start:
+                found = (*found, member)
+        return found
+
+    def stop_marked(
+        self, *, grace: float, wait: Callable[[float], object]
+    ) -> tuple[Member, ...]:
+        """Ask everything that carries the mark to end, then kill; return who resisted."""
+        self._send(signal.SIGTERM)
+        end = time.monotonic() + grace
+        while time.monotonic() < end and self.marked():
+            wait(_POLL)
+        for _ in range(50):
+            if not self.marked():
+                break
+            self._send(signal.SIGKILL)
+            wait(_POLL)
+        return self.marked()
+
+    def _send(self, number: int) -> None:
+        for member in self.marked():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(member.pid, number)
 
     def stop(
         self, *, grace: float, leader_alive: bool, wait: Callable[[float], object]
@@ -111,6 +148,13 @@ class Tree:
         except (ProcessLookupError, PermissionError):
             return False
         return True
+
+    def _by_number(self, pid: int) -> Member | None:
+        leader, self._leader = self._leader, pid
+        try:
+            return self._member(pid)
+        finally:
+            self._leader = leader
 
     def _member(self, pid: int) -> Member | None:
         folder = _PROC / str(pid)
