@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolcrib import Context, NotFound, PackHost
+from toolcrib import Context, NotFound, PackHost, Toolbox
 from toolcrib import Source as LiveSource
 
 from .server import Server
@@ -56,10 +56,20 @@ class Hubs:
         for host, hub in self._hubs:
             if host is ctx.host:
                 return hub
-        return Hub(ctx.host) if not ctx.host.settings else self._only(ctx)
+        text = "No servers are open in this toolbox."
+        raise NotFound(text, code="mcp.unknown_server")
 
-    def _only(self, ctx: Context) -> Hub:
-        text = "The servers of this toolbox are not open."
+    def of_toolbox(self, toolbox: Toolbox) -> Hub:
+        """Return the hub of a toolbox that is open.
+
+        Raises:
+            NotFound: the pack is not active in it.
+        """
+        wanted = toolbox.host_of("mcp")
+        for host, hub in self._hubs:
+            if host is wanted:
+                return hub
+        text = "The pack is not enabled, or did not start."
         raise NotFound(text, code="mcp.unknown_server")
 
     def forget(self, hub: Hub) -> None:

@@ -56,6 +56,7 @@ class Offer:
     implementations: tuple[Implementation, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     output_schemas: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    hints: Mapping[str, str] = attrs.field(factory=dict)
 
 
 class _Bad(ValueError):
@@ -72,6 +73,7 @@ def offers(config: ServerConfig, listed: Iterable[Any], run: Run) -> Offer:
     """
     made: dict[str, Implementation] = {}
     outputs: dict[str, Mapping[str, Any]] = {}
+    hints: dict[str, str] = {}
     withheld: dict[str, Withheld] = {}
     for position, raw in enumerate(listed):
         known = raw.get("name") if isinstance(raw, Mapping) else None
@@ -86,11 +88,12 @@ def offers(config: ServerConfig, listed: Iterable[Any], run: Run) -> Offer:
             continue
         try:
             made[shown] = _implementation(config, raw, run)
+            hints[shown] = _said(raw.get("annotations"))
             if (schema := output_schema(raw.get("outputSchema"))) is not None:
                 outputs[shown] = schema
         except _Bad as error:
             withheld[shown] = Withheld(one_line(shown, 80), str(error))
-    return Offer(tuple(made.values()), tuple(withheld.values()), outputs)
+    return Offer(tuple(made.values()), tuple(withheld.values()), outputs, hints)
 
 
 def _wanted(config: ServerConfig, tool: str) -> bool:
@@ -244,6 +247,14 @@ def output_schema(value: Any) -> Mapping[str, Any] | None:
     except (_Bad, SchemaError, ValueError, TypeError, RecursionError):
         return None
     return schema
+
+
+def _said(hints: Any) -> str:
+    """Return hints as words, for people."""
+    if not isinstance(hints, Mapping):
+        return ""
+    known = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+    return ", ".join(f"{key}={hints[key]}" for key in known if isinstance(hints.get(key), bool))
 
 
 def _hint(hints: Mapping[str, Any], key: str) -> bool | None:
