@@ -19,6 +19,7 @@ __all__ = ["ROOT", "Loss", "Unfit", "fold", "in_words", "matches"]
 ROOT = ""
 
 _LONGEST = 400
+_EXACT = 1e15
 _ORDER = {keyword: number for number, keyword in enumerate(FOLD_ORDER)}
 
 
@@ -155,6 +156,8 @@ def _json(value: Any) -> str:
         text = encode_basestring(value)
     elif kind is bool:
         return "true" if value else "false"
+    elif kind is float and -_EXACT < value < _EXACT:
+        return repr(value)
     else:
         text = canonical.dumps(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
