@@ -255,7 +255,7 @@ def test_anthropic_messages(strict):
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
-        "model": "claude-x",
+        "model": "model-x",
         "stop_reason": "tool_use",
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
@@ -273,7 +273,7 @@ def test_anthropic_messages(strict):
 
             def ask():
                 return client.messages.create(
-                    model="claude-x", max_tokens=100, messages=messages, tools=declared
+                    model="model-x", max_tokens=100, messages=messages, tools=declared
                 )
 
             reply = ask()
