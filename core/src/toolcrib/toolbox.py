@@ -65,6 +65,7 @@ class Toolbox:
         catalog: The tools that policy lets be offered; replaced when a source changes.
         ledger: Where calls are recorded.
         news: What changed, for readers with cursors of their own.
+        hearing: The activated packs that observe, by id.
     """
 
     catalog: Catalog
@@ -97,7 +98,7 @@ class Toolbox:
         self._opened: contextlib.AsyncExitStack | None = None
         self._index: tuple[int, SearchIndex] | None = None
         self._artifacts: ArtifactStore | None = None
-        self._hearing: dict[str, ActivePack] = {}
+        self.hearing: dict[str, ActivePack] = {}
         self._secrets: SecretStore | None = None
         self._rules_elsewhere: dict[Path, RuleSet] = {}
         self._hosts: dict[str, Host] = {}
@@ -324,7 +325,7 @@ class Toolbox:
         """Return a pack with its code loaded, or why it is not."""
         active = await self.activator.activate(pack)
         if isinstance(active, ActivePack) and active.has("toolcrib_observe"):
-            self._hearing[active.id] = active
+            self.hearing[active.id] = active
         return active
 
     def rules_in(self, root: Path) -> RuleSet:
@@ -383,14 +384,9 @@ class Toolbox:
         self.news.append(event, key=key)
         self.emit(event)
 
-    @property
-    def observed(self) -> bool:
-        """Whether anybody listens."""
-        return bool(self._hearing)
-
     def emit(self, event: Event) -> None:
         """Let observers hear of an event; packs hear of their own tools' events."""
-        for id_, pack in self._hearing.items():
+        for id_, pack in self.hearing.items():
             own = event.tool_id.startswith(id_ + ".")
             if own or id_ in self.policy.observers:
                 pack.observe(event.as_json())

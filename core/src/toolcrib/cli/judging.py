@@ -102,11 +102,10 @@ class Judgement:
 
 async def tool_call(session: Session, tool: str, arguments: str) -> tuple[View, Call]:
     """Make the call of a tool by its id or wire name."""
-    view = session.shown.single(tool)
-    tool_id = next(iter(view.tools), None)
+    view, tool_id, wire_name = session.shown.single(tool)
     call = Call(
         id="call_explained",
-        wire_name=tool if tool_id is None else view.wire_name(tool_id) or tool,
+        wire_name=wire_name,
         tool_id=tool_id,
         arguments=arguments,
     )

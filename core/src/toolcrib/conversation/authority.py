@@ -24,7 +24,7 @@ class Authority:
 
     def __init__(self, session: Session, mode: Mode) -> None:
         self._session = session
-        self._mode = mode
+        self.mode_now = mode
         self._grants = GrantView()
         self._labels: frozenset[Label] = frozenset()
         self._context: AuthorityContext | None = None
@@ -34,11 +34,11 @@ class Authority:
     @property
     def mode(self) -> Mode:
         """What happens to calls that nothing else decides."""
-        return self._mode
+        return self.mode_now
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
-        self._mode = mode
+        self.mode_now = mode
         self._context = None
 
     def load(self) -> None:
@@ -94,7 +94,7 @@ class Authority:
                 parent=above,
                 agent=session.conversation if above is not None else None,
                 grants=self._grants,
-                mode=self._mode,
+                mode=self.mode_now,
                 protected=toolbox.protected,
                 pack_state=toolbox.pack_state,
                 principal=session.principal,

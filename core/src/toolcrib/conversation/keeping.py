@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["bounded", "fit", "page"]
 
 _SMALL = frozenset({bool, float, type(None)})
+_WIDE = 10**18
 
 
 async def bounded(session: Session, tool: Tool, outcome: Outcome) -> Outcome:
@@ -75,7 +76,12 @@ def _is_short(block: Block) -> bool:
     """Tell whether a block fits every budget; most do, and need no looking at."""
     if isinstance(block, Text):
         return len(block.text) <= SMALLEST
-    return isinstance(block, Json) and block.value.__class__ in _SMALL
+    if not isinstance(block, Json):
+        return False
+    value = block.value
+    if value.__class__ is int:
+        return -_WIDE < value < _WIDE
+    return value.__class__ in _SMALL
 
 
 async def page(session: Session, digest: str, start: int, size: int) -> Result:

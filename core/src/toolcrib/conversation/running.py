@@ -94,7 +94,7 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
         _not_begun(session, item, known)
         _finished_event(session, item, sink)
         return
-    heard = sink is not None or toolbox.observed
+    heard = sink is not None or bool(toolbox.hearing)
     if heard:
         _tell(session, item, sink, "call.started")
     item.outcome = await _executed(session, item, authorized, item.pack, sink)
@@ -150,7 +150,7 @@ async def _executed(
     diagnostics = _Diagnostics()
     notes: list[str] = []
     host = session.host_of(pack.id)
-    report = _reporter(session, item, sink) if sink is not None or toolbox.observed else None
+    report = _reporter(session, item, sink) if sink is not None or toolbox.hearing else None
 
     loop = asyncio.get_running_loop()
     tool_id, call_id = tool.id, item.call.id
@@ -264,7 +264,8 @@ async def _finished(
         if isinstance(reviewer, ActivePack):
             answer = await reviewer.review(admitted, outcome)
             outcome = permission.reviewed(outcome, answer, reviewer=name)
-    outcome = _without_secrets(session.toolbox, outcome)
+    if session.toolbox.policy.secrets:
+        outcome = _without_secrets(session.toolbox, outcome)
     if outcome.result.directives:
         outcome = session.directions.take(admitted.tool, pack_id, outcome)
     return await keeping.bounded(session, admitted.tool, outcome)

@@ -342,11 +342,10 @@ class Session:
             approver: Answers the question, if there is one.
         """
         self._check_open()
-        view = self.shown.single(tool)
-        tool_id = next(iter(view.tools), None)
+        view, tool_id, wire_name = self.shown.single(tool)
         call = Call(
             id="call_" + os.urandom(12).hex(),
-            wire_name=tool if tool_id is None else view.wire_name(tool_id) or tool,
+            wire_name=wire_name,
             tool_id=tool_id,
             arguments={} if arguments is None else arguments,
         )
@@ -442,7 +441,7 @@ class Session:
 
     def emit(self, name: str, item: Item, **data: Any) -> None:
         """Tell observers what happened to a call."""
-        if self.toolbox.observed:
+        if self.toolbox.hearing:
             self.toolbox.emit(self.event(name, item, data))
 
     def _check_open(self) -> None:

@@ -67,7 +67,7 @@ class Shown:
         self._stored = False
         self._offers: dict[Audience | None, _Offer] = {}
         self._views: dict[tuple[str, bool], tuple[Hashable, View]] = {}
-        self._singles: dict[str, View] = {}
+        self._singles: dict[str, tuple[View, str | None, str]] = {}
         self._singles_key: Hashable = None
 
     # -- which tools -----------------------------------------------------------------
@@ -78,7 +78,7 @@ class Shown:
         Sub-agents may what their caller may, at most.
         """
         session = self._session
-        plan = session.mode is Mode.PLAN
+        plan = session.authority.mode_now is Mode.PLAN
         rules = session.toolbox.rules
         if session.is_free and not plan and not rules.denies_tools:
             return True
@@ -92,7 +92,7 @@ class Shown:
         """Return what the offer depends on, beside the catalog."""
         session = self._session
         above = session.parent.shown.state() if session.parent is not None else None
-        return session.mode, session.directions.version, above
+        return session.authority.mode_now, session.directions.version, above
 
     def usable(self, function: str) -> list[Tool]:
         """Return the tools that the session may use and that have a companion function."""
@@ -228,24 +228,27 @@ class Shown:
         self._views[dialect, strict] = (key, view)
         return view
 
-    def single(self, name: str) -> View:
-        """Return a view of one tool, by id or wire name, schemas and audience aside.
+    def single(self, name: str) -> tuple[View, str | None, str]:
+        """Return a view of one tool, by id or wire name, its id, and its wire name.
 
-        An app that calls a tool by its name pays for that tool, not for the catalog.
+        Schemas and audience are left aside. An app that calls a tool by its name pays
+        for that tool, not for the catalog.
         """
         key = (self._session.toolbox.catalog, self.state(), self._stored)
         if key != self._singles_key:
             self._singles_key = key
             self._singles.clear()
-        view = self._singles.get(name)
-        if view is None:
+        found = self._singles.get(name)
+        if found is None:
             if len(self._singles) >= _KEPT:
                 self._singles.clear()
             tool = self._found(name)
             tools = () if tool is None else (tool,)
             view = self.project(tools, self.dialect("mcp"), strict=False)
-            self._singles[name] = view
-        return view
+            id_ = None if tool is None else tool.id
+            wire = name if id_ is None else view.wire_name(id_) or name
+            found = self._singles[name] = (view, id_, wire)
+        return found
 
     def _found(self, name: str) -> Tool | None:
         for own in crib.TOOLS:

@@ -148,6 +148,9 @@ class Part:
         }
 
 
+_NOTHING = Signature()
+
+
 class Parts:
     """A call taken apart: its parts, and the signature that says the same."""
 
@@ -167,6 +170,19 @@ def parts_of(
     context: AuthorityContext,
 ) -> Parts | Refusal:
     """Take a call apart, or refuse one that touches more than its tool declares."""
+    if not tool.effects and not places and not signature:
+        # It declares that it touches nothing, and nothing says otherwise.
+        return Parts([], _NOTHING, vague=False)
+    return _parts_of(tool, signature, arguments, places, context)
+
+
+def _parts_of(
+    tool: Tool,
+    signature: Signature | None,
+    arguments: Mapping[str, Any] | None,
+    places: tuple[Place, ...],
+    context: AuthorityContext,
+) -> Parts | Refusal:
     vague = False
     if not isinstance(signature, Signature) or not signature:
         signature = Signature.of(tool.effects, ())
