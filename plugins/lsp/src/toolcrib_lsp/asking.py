@@ -1,0 +1,377 @@
+"""How one call asks its servers, and when an answer is one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import attrs
+
+from toolcrib import Context, Failed, ToolFailure, Unavailable
+
+from .answers import Reader, is_nothing
+from .bench import Bench
+from .client import Client, Unsupported
+from .definition import workbench
+from .documents import Opened
+from .features import FEATURES
+from .finding import Program
+from .peer import NoAnswer, RemoteError
+from .places import Place, locate
+from .positions import units_of
+from .server import Server
+from .spots import Spot, find_spot
+from .texts import Snapshot
+
+
+__all__ = [
+    "Answer",
+    "Desk",
+    "Target",
+    "desk_at",
+    "desk_of",
+    "language_for",
+    "position",
+    "registered",
+    "settled",
+    "told",
+]
+
+T = TypeVar("T")
+_POLL = 0.15
+_YES = "yes"
+
+
+@attrs.frozen(kw_only=True)
+class Target:
+    """Which place of a file a call means; see :func:`find_spot`."""
+
+    line: int | None = None
+    name: str | None = None
+    column: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """What one server answered.
+
+    Attributes:
+        result: As it gave it.
+        client: Who answered.
+        reader: Turns its places into ours.
+        spot: Where it was asked about, if a place was named.
+        notes: How far to trust it.
+    """
+
+    result: Any
+    client: Client
+    reader: Reader
+    spot: Spot | None = None
+    notes: tuple[str, ...] = ()
+
+
+@attrs.define
+class Desk:
+    """What one call works with.
+
+    Attributes:
+        bench: The servers of the workspace.
+        place: The file that is asked about.
+        language: Its language.
+        servers: Who serves it, in order.
+        wait: Seconds to wait for a server that starts or indexes.
+    """
+
+    bench: Bench
+    place: Place
+    language: str
+    servers: list[Server]
+    wait: float
+    _until: float
+
+    @property
+    def names(self) -> str:
+        """The servers in words."""
+        return " and ".join(server.name for server in self.servers)
+
+    async def first(
+        self,
+        method: str,
+        params: Callable[[Client, Opened, Spot | None], Any],
+        *,
+        target: Target | None = None,
+        across: bool = False,
+        exact: bool = False,
+        also: Callable[[Client, Any], Awaitable[Any]] | None = None,
+    ) -> Answer:
+        """Return the first answer that says something, or an empty one that is certain.
+
+        Args:
+            method: What is asked.
+            params: Makes the parameters.
+            target: The place that is meant, if it is one.
+            across: Whether the answer needs all files of the workspace.
+            exact: Whether a name that stands twice on a line is refused.
+            also: Asks more about an answer.
+
+        Raises:
+            Unavailable: nobody can answer, now or at all; never an empty answer instead.
+        """
+        question = _Question(self, method, params, target, across, exact, also)
+        empty: Answer | None = None
+        failures: list[ToolFailure] = []
+        for server in self.servers:
+            try:
+                answer = await self.ask(server, question)
+            except Unsupported:
+                continue
+            except (Unavailable, Failed) as failure:
+                failures.append(failure)
+                continue
+            if not is_nothing(answer.result):
+                return answer
+            empty = empty or answer
+        if failures:
+            raise failures[0]
+        if empty is None:
+            raise self.unsupported(method)
+        return empty
+
+    async def ask(self, server: Server, question: Callable[[Client], Awaitable[T]]) -> T:
+        """Ask one server; failures of the connection become the tool's.
+
+        Raises:
+            Unsupported: it does not know the method.
+            Unavailable: it cannot answer now.
+            Failed: it answered with an error.
+        """
+        with told(server.name):
+            return await server.run(question, wait=self.wait)
+
+    def unsupported(self, method: str) -> Unavailable:
+        """Return the failure of a method that no server of the file knows."""
+        others = [
+            spec.name
+            for spec in self.bench.specs(self.language)
+            if spec.name not in {server.name for server in self.servers}
+        ]
+        more = f" Other servers for {self.language}: {', '.join(others)}." if others else ""
+        text = f"{_said(method)} is not supported by {self.names}.{more}"
+        return Unavailable(text, code="lsp.unsupported")
+
+    def opened(self, client: Client) -> Opened:
+        """Bring a server in step with the disk and return the file as it sees it."""
+        self.bench.refresh()
+        return client.documents.open(self.place.path, now=time.monotonic())
+
+    @property
+    def until(self) -> float:
+        """When to give up, on the loop's clock."""
+        return self._until
+
+    def reader(self, client: Client) -> Reader:
+        """Return what turns a server's places into ours."""
+        return Reader(self.bench.root, self.bench.texts, client.encoding, _seen(client))
+
+
+def _seen(client: Client) -> Mapping[str, Snapshot]:
+    documents = client.documents
+    return {p: o.snapshot for p in documents.paths if (o := documents.get(p)) is not None}
+
+
+@attrs.frozen
+class _Question:
+    """A question to any server, asked until its answer can be believed."""
+
+    desk: Desk
+    method: str
+    params: Callable[[Client, Opened, Spot | None], Any]
+    target: Target | None
+    across: bool
+    exact: bool
+    also: Callable[[Client, Any], Awaitable[Any]] | None
+
+    async def __call__(self, client: Client) -> Answer:
+        desk = self.desk
+        if not client.features.supports(self.method, desk.place.path, desk.language):
+            # It may register the ability a moment after its start.
+            await registered(client, self.method, desk)
+        end = asyncio.get_running_loop().time() + desk.wait
+        if self.across:
+            await settled(client, end)
+        while True:
+            result, opened, spot = await self._once(client)
+            notes = ("indexing",) if self.across and client.progress.busy else ()
+            if not is_nothing(result) or not _is_doubtful(client, opened):
+                break
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0:
+                raise _indexing(client)
+            await client.progress.changed(min(_POLL, left))
+        if self.also is not None:
+            result = await self.also(client, result)
+        if spot is not None and spot.others:
+            notes = (*notes, "name_stands_twice")
+        return Answer(
+            result=result,
+            client=client,
+            reader=desk.reader(client),
+            spot=spot,
+            notes=notes,
+        )
+
+    async def _once(self, client: Client) -> tuple[Any, Opened, Spot | None]:
+        desk = self.desk
+        opened = desk.opened(client)
+        spot = None
+        if self.target is not None:
+            spot = find_spot(
+                opened.snapshot,
+                desk.place.shown,
+                line=self.target.line,
+                name=self.target.name,
+                column=self.target.column,
+                exact=self.exact,
+            )
+        params = self.params(client, opened, spot)
+        return await client.request(self.method, params, until=desk.until), opened, spot
+
+
+async def registered(client: Client, method: str, desk: Desk) -> None:
+    """Wait a moment for an ability that a server registers after its start.
+
+    Raises:
+        Unsupported: it does not.
+    """
+    while not client.features.supports(method, desk.place.path, desk.language):
+        left = client.started + min(client.spec.settle, 1.0) - time.monotonic()
+        if left <= 0:
+            raise Unsupported(method, client.name)
+        await asyncio.sleep(min(0.02, left))
+
+
+def _is_doubtful(client: Client, opened: Opened) -> bool:
+    """Tell whether an empty answer may only mean that the server is not ready."""
+    settled = max(client.started + client.spec.settle, opened.opened + client.spec.opening)
+    return client.progress.busy or time.monotonic() < settled
+
+
+async def settled(client: Client, end: float) -> None:
+    """Wait until a server has had time to look at all files, as far as it says."""
+    loop = asyncio.get_running_loop()
+    while loop.time() < end:
+        rest = client.started + client.spec.settle - time.monotonic()
+        if rest <= 0 and not client.progress.busy:
+            return
+        step = min(_POLL, rest) if rest > 0 else _POLL
+        await client.progress.changed(max(min(step, end - loop.time()), 0.001))
+
+
+def _indexing(client: Client) -> Unavailable:
+    said = client.progress.said()
+    doing = f"is still working ({said})" if said else "has only just seen the file"
+    text = (
+        f"{client.name} {doing}, so an empty answer would not mean that there is nothing. "
+        "Ask again, or with a longer wait."
+    )
+    return Unavailable(text, code="lsp.indexing")
+
+
+def _said(method: str) -> str:
+    return method.rpartition("/")[2] if method in FEATURES else method
+
+
+class told:  # noqa: N801 - used like a function, as ``with told(name):``
+    """Turns failures of a connection into failures of the call."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, NoAnswer):
+            text = f"{self._server} did not answer: {error}. Ask again, or about less."
+            raise Unavailable(text, code="lsp.no_answer") from error
+        if isinstance(error, RemoteError):
+            text = f"{self._server} answered with an error: {error.message}"
+            raise Failed(text, code="lsp.server_error") from error
+
+
+async def desk_of(ctx: Context, path: Path, *, wait: float, judged: bool = True) -> Desk:
+    """Return what a call about a file works with; asks for trust where that is needed.
+
+    Args:
+        ctx: Of the call.
+        path: The file.
+        wait: Seconds to wait for a server that is not ready.
+        judged: Whether the path is the call's own, which its signature names.
+
+    Raises:
+        ToolFailure: the path is none that may be asked about, or nobody serves it.
+    """
+    bench: Bench = (await ctx.use(workbench)).of(ctx.host)
+    signature = getattr(ctx, "signature", None) if judged else None
+    place = locate(bench.root, path, signature)
+    language = language_for(bench, place)
+    for program in bench.programs(language):
+        if bench.needs_trust(program):
+            await _ask_trust(ctx, bench, program)
+    return await desk_at(bench, place, language, wait=wait)
+
+
+async def desk_at(bench: Bench, place: Place, language: str, *, wait: float) -> Desk:
+    """Return the desk of a place that has been judged.
+
+    Raises:
+        Unavailable: nobody serves it.
+    """
+    servers = bench.servers(place, language)
+    await bench.watch()
+    until = asyncio.get_running_loop().time() + wait + bench.settings.request
+    return Desk(bench, place, language, servers, wait, until)
+
+
+def language_for(bench: Bench, place: Place) -> str:
+    """Return a file's language.
+
+    Raises:
+        Unavailable: there is none that any server knows.
+    """
+    language = bench.language(place.path)
+    if language is None:
+        end = os.path.splitext(place.path)[1] or os.path.basename(place.path)
+        text = (
+            f"No language is known for {end!r} files, so no server can be asked about "
+            f"{place.shown}. Ask a person to name one in [pack.lsp.extensions] of the policy."
+        )
+        raise Unavailable(text, code="lsp.no_language")
+    return language
+
+
+async def _ask_trust(ctx: Context, bench: Bench, program: Program) -> None:
+    """Ask a person whether a server may run the workspace's code, once."""
+    name = program.spec.name
+    text = (
+        f"Start the language server {name} in {bench.root}? {program.trust.capitalize()}, so "
+        "only start it if you trust what is in this folder."
+    )
+    answer = await ctx.ask.question(text, options=(_YES, "no"), default="no")
+    if answer == _YES:
+        bench.allowed.add(name)
+
+
+def position(client: Client, opened: Opened, spot: Spot) -> dict[str, Any]:
+    """Return a place as the parameters of a question about it."""
+    line = opened.snapshot.lines[spot.line]
+    units = units_of(line, spot.column, client.encoding)
+    return {
+        "textDocument": {"uri": Place("", opened.snapshot.path).uri},
+        "position": {"line": spot.line, "character": units},
+    }

@@ -1,0 +1,243 @@
+"""The servers of one workspace, shared by all sessions of a toolbox."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+
+from toolcrib import PackHost, Unavailable
+
+from .finding import Program, find, root_for
+from .languages import language_of
+from .places import Place
+from .server import Server
+from .servers import ServerSpec, known_for
+from .settings import read
+from .texts import Texts
+from .watching import Change, Watch
+
+
+__all__ = ["Bench"]
+
+_MOST_SHOWN = 256
+
+
+class Bench:
+    """Starts, shares and stops servers, and keeps them in step with the disk.
+
+    Args:
+        host: What the pack was given.
+
+    Attributes:
+        root: The workspace, canonical.
+        settings: What the operator configured.
+        texts: What is on the disk.
+        allowed: Servers that a person let run the workspace's code.
+    """
+
+    def __init__(self, host: PackHost) -> None:
+        self.root = os.path.realpath(host.workspace.root)
+        self.settings = read(host.settings)
+        self.texts = Texts()
+        self.allowed: set[str] = set()
+        self._trusted = host.workspace.trusted
+        self._log = host.logger
+        self._servers: dict[tuple[str, str], Server] = {}
+        self._programs: dict[str, tuple[float, Program | None]] = {}
+        self._watch: Watch | None = None
+        self._watching: asyncio.Task[Watch] | None = None
+        self._reaper: asyncio.Task[None] | None = None
+        # Call → digest of the plan that a person was shown, or None if it could not be.
+        self.shown: OrderedDict[str, str | None] = OrderedDict()
+
+    # -- which servers -------------------------------------------------------------------
+
+    def language(self, path: str) -> str | None:
+        """Return the language of a file."""
+        return language_of(path, dict(self.settings.extensions))
+
+    def program(self, name: str) -> Program | None:
+        """Return a server's program, if it is installed; looked for every few seconds."""
+        known = self._programs.get(name)
+        if known is None or (known[1] is None and known[0] < time.monotonic() - 5.0):
+            made = find(self.settings.specs[name], self.root)
+            known = self._programs[name] = (time.monotonic(), made)
+        return known[1]
+
+    def specs(self, language: str) -> tuple[ServerSpec, ...]:
+        """Return the servers that could serve a language, the preferred ones first."""
+        chosen = self.settings.chosen.get(language)
+        if chosen is not None:
+            return tuple(self.settings.specs[name] for name in chosen)
+        known = [spec.name for spec in known_for(language)]
+        own = [
+            name
+            for name, spec in self.settings.specs.items()
+            if language in spec.languages and name not in known
+        ]
+        return tuple(self.settings.specs[name] for name in (*own, *known))
+
+    def programs(self, language: str) -> list[Program]:
+        """Return the servers that serve a language together: the first of each slot.
+
+        Raises:
+            Unavailable: none is installed; says which there are and how to get them.
+        """
+        specs = self.specs(language)
+        whole = language in self.settings.chosen
+        found: list[Program] = []
+        taken: set[str] = set()
+        for spec in specs:
+            if not whole and spec.slot in taken:
+                continue
+            program = self.program(spec.name)
+            if program is not None:
+                found.append(program)
+                taken.add(spec.slot)
+        if not found:
+            raise Unavailable(_nobody(language, specs), code="lsp.no_server")
+        return found
+
+    def needs_trust(self, program: Program) -> bool:
+        """Tell whether a person must agree before a server is started."""
+        return (
+            bool(program.trust) and not self._trusted and program.spec.name not in self.allowed
+        )
+
+    def servers(self, place: Place, language: str) -> list[Server]:
+        """Return the servers that may be asked about a file, in order.
+
+        Raises:
+            Unavailable: none is installed, or none may run.
+        """
+        programs = self.programs(language)
+        allowed = [program for program in programs if not self.needs_trust(program)]
+        if not allowed:
+            raise Unavailable(_untrusted(programs), code="lsp.untrusted")
+        return [self._server(program, place.path) for program in allowed]
+
+    def samples(self, most: int) -> list[str]:
+        """Return one file for each of the languages that are served and most common."""
+        by_language: dict[str, list[str]] = {}
+        for path in self._watch.files() if self._watch is not None else ():
+            language = self.language(path)
+            if language is not None:
+                by_language.setdefault(language, []).append(path)
+        found = sorted(by_language.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+        served = [
+            min(paths)
+            for language, paths in found
+            if any(self.program(spec.name) is not None for spec in self.specs(language))
+        ]
+        return served[:most]
+
+    def all_servers(self) -> list[Server]:
+        """Return every server that was used so far, by name and folder."""
+        return [self._servers[key] for key in sorted(self._servers)]
+
+    def _server(self, program: Program, path: str) -> Server:
+        folder = root_for(program.spec, path, self.root)
+        key = (program.spec.name, folder)
+        server = self._servers.get(key)
+        if server is None or server.program != program:
+            server = self._servers[key] = Server(
+                program, folder, texts=self.texts, settings=self.settings, log=self._log
+            )
+        if self._reaper is None:
+            self._reaper = asyncio.create_task(self._reap(), name="idle language servers")
+        return server
+
+    # -- in step with the disk -----------------------------------------------------------
+
+    async def watch(self) -> None:
+        """Begin to know the files of the workspace, once."""
+        if self._watch is not None:
+            return
+        if self._watching is None:
+            watch = Watch(self.root)
+
+            def started() -> Watch:
+                watch.start()
+                return watch
+
+            self._watching = asyncio.create_task(asyncio.to_thread(started))
+        self._watch = await asyncio.shield(self._watching)
+
+    def refresh(self) -> None:
+        """Tell every running server what has changed on the disk; waits for nothing."""
+        changes: Sequence[Change] = () if self._watch is None else self._watch.poll()
+        for server in self._servers.values():
+            client = server.running
+            if client is None:
+                continue
+            client.documents.in_step()
+            client.documents.files_changed(changes)
+            for change in changes:
+                if change.kind == "deleted":
+                    client.published.forget(change.path)
+
+    @property
+    def partly_watched(self) -> bool:
+        """Whether the workspace has more files than are watched."""
+        return self._watch is not None and self._watch.full
+
+    # -- previews ------------------------------------------------------------------------
+
+    def remember_shown(self, key: str, digest: str | None) -> None:
+        """Remember what a preview showed."""
+        self.shown.pop(key, None)
+        self.shown[key] = digest
+        while len(self.shown) > _MOST_SHOWN:
+            self.shown.popitem(last=False)
+
+    # -- the end -------------------------------------------------------------------------
+
+    async def _reap(self) -> None:
+        idle = self.settings.idle
+        while True:
+            await asyncio.sleep(min(idle / 4, 30.0))
+            for server in self.all_servers():
+                unused = time.monotonic() - server.touched
+                if unused >= idle and not server.users and server.running is not None:
+                    self._log.info("%s was idle for %.0f s and is stopped", server.name, unused)
+                    await server.stop()
+
+    async def close(self) -> None:
+        """Stop every server, all at once."""
+        tasks = [t for t in (self._reaper, self._watching) if t is not None]
+        for task in tasks:
+            task.cancel()
+        stops = (server.stop(for_good=True) for server in self._servers.values())
+        await asyncio.gather(*stops, return_exceptions=True)
+        if tasks:
+            await asyncio.wait(tasks)
+        if self._watch is not None:
+            with contextlib.suppress(OSError):
+                self._watch.close()
+
+
+def _nobody(language: str, specs: Iterable[ServerSpec]) -> str:
+    ways = [f"{spec.name} ({spec.install})" if spec.install else spec.name for spec in specs]
+    if not ways:
+        return (
+            f"No language server for {language} is known. Ask a person to configure one in the "
+            "table [pack.lsp.servers.NAME] of the policy, with command and languages."
+        )
+    return (
+        f"No language server for {language} is installed. Any one of these serves it: "
+        f"{', '.join(ways)}. Ask a person to install one."
+    )
+
+
+def _untrusted(programs: Iterable[Program]) -> str:
+    reasons = "; ".join(f"{each.spec.name}: {each.trust}" for each in programs)
+    return (
+        "The workspace is not trusted, and its language server needs that: "
+        f"{reasons}. Nothing was started. Ask a person to trust the workspace, or to choose "
+        "another server in [pack.lsp.languages] of the policy."
+    )

@@ -1,0 +1,126 @@
+"""Where a path leads, and how servers spell it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+import attrs
+
+from toolcrib import Access, Invalid, NotFound, Refused, Signature
+
+
+__all__ = ["CONTROLLED", "Place", "inside", "locate", "path_of", "shown", "uri_of"]
+
+# Writing there could run programs later.
+CONTROLLED = frozenset({".git", ".hg", ".svn", ".jj"})
+_DRIVE = re.compile(r"/[A-Za-z]:/")
+
+
+@attrs.frozen
+class Place:
+    """A file of the workspace, links resolved.
+
+    Attributes:
+        root: The workspace.
+        path: The file, absolute.
+    """
+
+    root: str
+    path: str
+
+    @property
+    def shown(self) -> str:
+        """The path as it is said to people and models."""
+        return shown(self.root, self.path)
+
+    @property
+    def uri(self) -> str:
+        """The path as servers are told."""
+        return uri_of(self.path)
+
+
+def inside(root: str, path: str) -> bool:
+    """Tell whether a canonical path is the workspace or lies in it."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def shown(root: str, path: str) -> str:
+    """Return a path from the workspace, or the whole path outside of it, printable."""
+    text = path[len(root.rstrip("/")) + 1 :] if inside(root, path) and path != root else path
+    text = text if path != root else "."
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+
+
+def locate(
+    root: str, path: Path | str, judged: Signature | None, *, pointer: str = "/path"
+) -> Place:
+    """Return the file that a path of a call leads to.
+
+    Args:
+        root: The workspace, canonical.
+        path: As the call names it, from the workspace or absolute.
+        judged: What the call was authorised for; a link that was changed since would
+            lead to a file that nobody has judged.
+        pointer: Of the argument, for messages.
+
+    Raises:
+        Refused: it lies outside of the workspace, or not where it was judged to be.
+        NotFound: there is no such file.
+        Invalid: it cannot be a path, or is no file.
+    """
+    text = str(path)
+    try:
+        real = os.path.realpath(os.path.join(root, text))
+    except (OSError, ValueError) as error:
+        message = f"{text[:200]!r} cannot be a path here: {error}"
+        raise Invalid(pointer, message, code="lsp.path_invalid") from None
+    place = Place(root, real.replace(os.sep, "/"))
+    if not inside(root, place.path):
+        message = (
+            f"{place.shown} lies outside of the workspace {root}. Language servers are "
+            "asked about files of the workspace only; name one of them."
+        )
+        raise Refused(message, code="lsp.outside")
+    if judged is not None and not _is_judged(place.path, judged):
+        message = (
+            f"{place.shown} is not where the path led when this call was judged: a link on "
+            "the way was changed. Nothing was done. Call again."
+        )
+        raise Refused(message, code="lsp.path_changed")
+    if not os.path.exists(place.path):
+        message = f"{place.shown} does not exist. Name a file from the workspace."
+        raise NotFound(message, code="lsp.not_found")
+    if not os.path.isfile(place.path):
+        message = f"{place.shown} is no file. Name a file from the workspace."
+        raise Invalid(pointer, message, code="lsp.not_file")
+    return place
+
+
+def _is_judged(path: str, judged: Signature) -> bool:
+    paths = [r for r in judged.resources if r.type == "path" and r.access in tuple(Access)]
+    return not paths or any(r.value in ("", path) for r in paths)
+
+
+def uri_of(path: str) -> str:
+    """Return the URI of an absolute path."""
+    return "file://" + quote(path, safe="/-._~")
+
+
+def path_of(uri: object) -> str | None:
+    """Return the path of a server's URI, or None if it is no file."""
+    if not isinstance(uri, str):
+        return None
+    if not uri.startswith("file:"):
+        return None
+    path = unquote(urlsplit(uri).path, errors="surrogateescape")
+    if os.name == "nt" and _DRIVE.match(path):  # pragma: no cover - POSIX is what is tested
+        path = path[1:]
+    return os.path.normpath(path) if path.startswith("/") and "\0" not in path else None
