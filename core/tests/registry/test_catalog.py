@@ -151,6 +151,15 @@ def test_every_problem_is_reported_at_once(site, make_tool):
     )
 
 
+def test_a_tool_of_a_refused_pack_is_not_unknown(site):
+    """Who asks for it is told what is wrong with its pack, if policy enables it."""
+    site.install("toolcrib-web", manifest=None)
+    found = composed(site, packs=["toolcrib-web"]).find("web.ping")
+    assert (found.code, found.subject) == ("manifest.missing", "web.ping")
+    assert "toolcrib manifest write" in found.text
+    assert composed(site, packs=[]).find("web.ping").code == "tool.unknown"
+
+
 @pytest.mark.parametrize(
     ("names", "code"),
     [(["Bad Name"], "tool.misnamed"), (["twice", "twice"], "tool.duplicated")],

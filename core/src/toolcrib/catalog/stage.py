@@ -89,12 +89,11 @@ class Catalog:
         return {refusal.subject: refusal for refusal in reversed(self.refusals)}
 
     @cached_property
-    def _contested(self) -> Mapping[str, Refusal]:
-        """Packs that nobody owns, by id: their tools are not unknown."""
-        withheld = (r for r in self.refusals if r.code == "pack.contested")
+    def _withheld(self) -> Mapping[str, Refusal]:
+        """Packs that nobody owns or that cannot be used: their tools are not unknown."""
         return {
             pack: refusal
-            for refusal in withheld
+            for refusal in self.refusals
             if (pack := refusal.details.get("pack")) is not None and pack not in self.packs
         }
 
@@ -110,9 +109,9 @@ class Catalog:
         refusal = self._refused.get(name)
         if refusal is not None:
             return refusal
-        contest = self._contested.get(name.partition(".")[0])
-        if contest is not None and "." in name:
-            return refuse(contest.code, name, contest.text)
+        whole = self._withheld.get(name.partition(".")[0])
+        if whole is not None and "." in name:
+            return refuse(whole.code, name, whole.text)
         return refuse("tool.unknown", name, *self._unknown(name))
 
     def _unknown(self, name: str) -> tuple[str]:

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from toolcrib.codes import refuse
 from toolcrib.names import normalize_distribution
 from toolcrib.outcome import Refusal
@@ -69,7 +71,7 @@ def discover(
         given,
         refusals,
         claims=by_claim,
-        prover=lambda claim: _prove(by_claim[claim], develop=develop),
+        prover=lambda claim: _named(claim, _prove(by_claim[claim], develop=develop)),
     )
 
 
@@ -84,6 +86,13 @@ def local_finding(pack: Any, *, core: bool = False) -> Finding:
     manifest = describe(pack)
     how = Provenance(None, manifest.version, None, None, "core" if core else "local")
     return Finding(pack_id=manifest.pack, manifest=manifest, provenance=how, plugin=pack)
+
+
+def _named(claim: Claim, found: Finding | Refusal) -> Finding | Refusal:
+    """Say in a refusal whose tools are withheld, so that a call of one can be answered."""
+    if isinstance(found, Finding):
+        return found
+    return attrs.evolve(found, details={**found.details, "pack": claim.pack_id})
 
 
 def _prove(item: Located, *, develop: bool) -> Finding | Refusal:
