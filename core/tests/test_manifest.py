@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import types
 
@@ -392,6 +393,22 @@ def test_plain_object_with_async_tools():
 
     read = manifest.read(authoring.write(Plugin()), subject="x")
     assert (read.pack, read.version, len(read.tools)) == ("plain", "7", 1)
+
+
+def test_a_hook_may_be_awaited_beside_a_running_loop():
+    """An app composes its own packs where its loop runs."""
+
+    class Plugin:
+        id = "plain"
+
+        @hookimpl
+        async def toolcrib_tools(self):
+            return (Implementation(tool=tool(), handler=lambda ctx: None),)
+
+    async def compose():
+        return authoring.describe(Plugin())
+
+    assert len(asyncio.run(compose()).tools) == 1
 
 
 def given_tools(*tools):

@@ -113,9 +113,7 @@ def _tools(hook: Callable[..., Any] | None, pack: str) -> tuple[Tool, ...]:
         return ()
     made = hook(AuthorHost(pack)) if shape(hook).names else hook()
     if inspect.isawaitable(made):
-        import asyncio  # noqa: PLC0415 - 50 ms, and hardly any pack needs it
-
-        made = asyncio.run(_wait(made))
+        made = _awaited(made)
     if not isinstance(made, Iterable):
         text = f"pack {pack}: toolcrib_tools gives {made!r} and no implementations"
         raise DeclarationError(text)
@@ -131,8 +129,17 @@ def _tools(hook: Callable[..., Any] | None, pack: str) -> tuple[Tool, ...]:
     return tuple(each.tool for each in found)
 
 
-async def _wait(made: Any) -> Any:
-    return await made
+def _awaited(made: Any) -> Any:
+    """Wait for a hook in a loop and thread of its own: the caller may have a loop."""
+    import asyncio  # noqa: PLC0415 - 50 ms, and hardly any pack needs it
+
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
+
+    async def wait() -> Any:
+        return await made
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, wait()).result()
 
 
 def _pack_problems(
