@@ -18,25 +18,29 @@ from .trees import text_of
 
 __all__ = ["main_html"]
 
-_RESTORED = ("table", "ul", "ol", "pre", "blockquote", "figure", "dl")
-_BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", *_RESTORED})
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_RESTORED = ("table", "ul", "ol", "pre", "blockquote", "figure", "dl", "p", *_HEADINGS)
+_BLOCKS = frozenset(_RESTORED)
 _SHORTEST = 200
+# Fewer bytes than this are looked for again, less strictly.
+_LITTLE = 400
 
 
 def main_html(tree: Any, url: str) -> str | None:
     """Return the HTML of a page's main content, or None if it has none to speak of."""
-    found = _extracted(tree, url)
+    found = _extracted(tree, url, precise=True)
+    if found is None or len(text_of(found).encode()) < _LITTLE:
+        found = _extracted(tree, url, precise=False)
     body = None if found is None else found.find("body")
     if body is None:
         return None
     if len(text_of(body)) < _SHORTEST and len(text_of(tree)) > 4 * _SHORTEST:
         return None
     _Originals(tree).restore(body)
-    _add_title(body, tree)
     return str(html.tostring(body, encoding="unicode"))
 
 
-def _extracted(tree: Any, url: str) -> Any | None:
+def _extracted(tree: Any, url: str, *, precise: bool) -> Any | None:
     from trafilatura import extract
 
     # The library changes what it is given.
@@ -44,9 +48,12 @@ def _extracted(tree: Any, url: str) -> Any | None:
         copy.deepcopy(tree),
         url=url,
         output_format="html",
+        # Pictures and emphasis would sway what is taken for content; both come back with
+        # the page's own elements.
+        favor_precision=precise,
         include_comments=False,
-        include_formatting=True,
-        include_images=True,
+        include_formatting=False,
+        include_images=False,
         include_links=True,
         include_tables=True,
     )
@@ -124,19 +131,11 @@ class _Originals:
         return len(rows) > 1 and links < len(text_of(element)) * 0.5
 
 
-def _add_title(body: Any, tree: Any) -> None:
-    """Begin with the page's heading, if it is not among the content."""
-    if body.find(".//h1") is not None:
-        return
-    headings = [text_of(each) for each in tree.iter("h1")]
-    if len(headings) == 1 and headings[0]:
-        heading = etree.SubElement(body, "h1")
-        heading.text = headings[0]
-        body.insert(0, heading)
-
-
 def _family(tag: str) -> str:
-    return "list" if tag in {"ul", "ol"} else tag
+    """Return what a tag may have been before: lists, and texts with or without a heading."""
+    if tag in {"ul", "ol"}:
+        return "list"
+    return "text" if tag == "p" or tag in _HEADINGS else tag
 
 
 def _squeezed(element: Any) -> str:

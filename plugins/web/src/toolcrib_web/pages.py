@@ -10,6 +10,7 @@ from typing import Any
 
 from lxml import html  # type: ignore[import-untyped,unused-ignore]
 
+from .breaks import mend_breaks
 from .documents import Document, Encoding, Format, Scope
 from .maincontent import main_html
 from .markdown import to_markdown
@@ -55,6 +56,8 @@ def read_page(
     if prune(tree):
         notes.append("hidden_text_left_out")
     deep = too_deep(tree)
+    if not deep:
+        mend_breaks(tree)
     absolute_links(tree, base_of(tree, url))
     source: str | None = None
     if scope == "main" and not deep and len(text) <= _LARGEST_MAIN:

@@ -100,6 +100,8 @@ def absolute_links(tree: Any, base: str) -> None:
     for tag, name in _LINKS:
         for element in tree.iter(tag):
             value = element.get(name)
+            if tag == "a":
+                element.attrib.pop("title", None)  # it repeats the address, mostly
             if value is None:
                 continue
             value = value.strip()
