@@ -112,3 +112,32 @@ def test_a_provider_id_that_a_reply_repeats_runs_one_call(run, tmp_path, ledger)
     first, second, third = run(scenario, pack, **where)
     assert (first, second, ran) == ("x", "x", ["x"])
     assert "call.reused" in third
+
+
+@pytest.mark.parametrize(("idempotent", "status"), [("no", "uncertain"), ("yes", "done")])
+def test_a_host_that_was_open_when_another_died_decides_alike(
+    run, tmp_path, idempotent, status
+):
+    """Not only at the start of a toolbox is it told what may run again."""
+    (tmp_path / "private").mkdir(mode=0o700)
+    pack = Pack("work")
+    ran = []
+
+    @pack.tool(effects=(), idempotent=idempotent)
+    async def once(ctx: Context) -> str:
+        """Do something once."""
+        ran.append(ctx.idempotency_key)
+        return "done"
+
+    async def scenario(session):
+        start(tmp_path, idempotent, "die")
+        await session.view("openai")
+        function = {"name": "work_once", "arguments": "{}"}
+        call = {"id": "a", "type": "function", "function": function}
+        message = {"role": "assistant", "tool_calls": [call]}
+        (result,) = await session.answer({"id": "r1", "choices": [{"message": message}]})
+        return result["content"]
+
+    content = run(scenario, pack, ledger=tmp_path / "private" / "ledger.sqlite")
+    assert content.startswith(status)
+    assert len(ran) == (status == "done")
