@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import functools
 
@@ -165,6 +166,56 @@ def test_the_tools_own_output_check_is_asked_last(bench, go):
     outcome = go(lambda: bench.run(None, tool=tool, implementation=implementation))
     assert outcome.code == "output.invalid"
     assert "too small" in outcome.text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        10**5000,
+        [10**5000],
+        Json(float("nan")),
+        Text(5),
+        Image(None, None),
+        (Text("a"), Json(object())),
+        Result(summary=5),
+        Result(content="abc"),
+        Result(content=[Text("a"), 5]),
+        Result(structured={"mean": float("nan")}),
+        Result(notes=[object()]),
+    ],
+    ids=range(11),
+)
+def test_what_cannot_be_written_down_is_no_output(bench, go, value):
+    """A result that a pack made by hand has an outcome too, one that everybody can read."""
+    outcome = go(lambda: returns(bench, value))
+    assert outcome.code == "output.invalid"
+    assert outcome.result.structured is None
+    assert all(isinstance(block, Text) for block in outcome.result.content)
+
+
+def test_notes_are_no_way_around_the_budget(bench, go):
+    """They are few and short."""
+    outcome = go(lambda: returns(bench, Result(notes=["n" * 10_000] * 1000)))
+    assert outcome.ok
+    assert sum(map(len, outcome.result.notes)) <= 10_000
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(3)])
+def test_an_output_check_cannot_end_its_caller(bench, go, error):
+    """What Python raises to end a task or a process is a failed check."""
+
+    def check(value):
+        raise error
+
+    async def handler(ctx):
+        return {"n": 1}
+
+    tool = bench.tool()
+    implementation = Implementation(
+        tool=tool, handler=handler, companions=Companions(check_output=check)
+    )
+    outcome = go(lambda: bench.run(None, tool=tool, implementation=implementation))
+    assert outcome.code == "output.invalid"
 
 
 def test_text_under_an_output_schema_is_structured_too(bench, go):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+import attrs
 
 from toolcrib import canonical
 from toolcrib.outcome import (
@@ -25,6 +27,11 @@ __all__ = ["OutputError", "finish", "result_of"]
 
 _BLOCKS = (Text, Json, Image, Audio, File, Link, ArtifactLink)
 _SHOWN = 5
+# Notes are words for the model, and no way around the budget of its content.
+_NOTES = 20
+_NOTE = 500
+# Python writes no whole number of more than 4300 digits.
+_PLAIN = 10**18
 
 # First bytes of the pictures that every provider takes.
 _PICTURES = (
@@ -60,9 +67,9 @@ def result_of(value: Any, unstructure: Callable[[Any], Any] | None, *, typed: bo
     if type(value) is str and unstructure is None and not typed:
         return Result(content=(Text(value),))
     if isinstance(value, Result):
-        return value
+        return _sound(value)
     if isinstance(value, _BLOCKS):
-        return Result(content=(value,))
+        return _sound(Result(content=(value,)))
     if isinstance(value, bytes | bytearray | memoryview):
         return Result(content=(_binary(bytes(value)),))
     if isinstance(value, tuple | list) and value and isinstance(value[0], _BLOCKS):
@@ -81,8 +88,8 @@ def result_of(value: Any, unstructure: Callable[[Any], Any] | None, *, typed: bo
 
 
 def _json(value: Any) -> Result:
-    # Numbers and booleans are the only values that are JSON by their type alone.
-    if not isinstance(value, bool | int):
+    # Booleans and numbers that can be written are JSON without a look.
+    if not (isinstance(value, bool | int) and -_PLAIN < value < _PLAIN):
         try:
             canonical.dumps(value)
         except (TypeError, ValueError, RecursionError) as error:
@@ -97,7 +104,54 @@ def _blocks(values: Iterable[Any]) -> Result:
     if strangers:
         text = f"its content holds {', '.join(strangers[:_SHOWN])} among the blocks"
         raise OutputError(text, Result(content=content))
-    return Result(content=content)
+    return _sound(Result(content=content))
+
+
+def _sound(result: Result) -> Result:
+    """Refuse a result that a pack made of parts that nobody can write down."""
+    faults = [fault for fault in _faults(result) if fault]
+    if faults:
+        text = f"its result cannot be used: {'; '.join(faults[:_SHOWN])}"
+        raise OutputError(text, Result(content=[b for b in result.content if not _fault(b)]))
+    if len(result.notes) > _NOTES or any(len(note) > _NOTE for note in result.notes):
+        notes = [note[:_NOTE] for note in result.notes[:_NOTES]]
+        return attrs.evolve(result, notes=notes)
+    return result
+
+
+def _faults(result: Result) -> Iterator[str]:
+    if not isinstance(result.summary, str):
+        yield f"its summary is a {type(result.summary).__name__}"
+    yield from map(_fault, result.content)
+    if not all(isinstance(note, str) for note in result.notes):
+        yield "a note is no text"
+    if not _is_json(result.structured):
+        yield "its structured value is not JSON"
+
+
+def _fault(block: Any) -> str:
+    """Return what is wrong with a block, or nothing."""
+    kind = type(block)
+    if not isinstance(block, _BLOCKS):
+        return f"a {kind.__name__} is no block"
+    if isinstance(block, Json):
+        return "" if _is_json(block.value) else "a JSON block holds what is not JSON"
+    for field in attrs.fields(kind):
+        value = getattr(block, field.name)
+        wanted = int if field.name == "size" else str
+        if not isinstance(value, wanted) and (value is not None or field.default is not None):
+            return f"{field.name} of a {kind.__name__} is a {type(value).__name__}"
+    return ""
+
+
+def _is_json(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return True
+    try:
+        canonical.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _binary(data: bytes) -> Image | File:
@@ -142,7 +196,9 @@ def finish(
     if check_output is not None:
         try:
             check_output(result.structured)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a pack's code may raise anything
             text = f"its output check failed: {getattr(error, 'text', None) or _short(error)}"
             raise OutputError(text, _unstructured(result)) from error
 
