@@ -120,6 +120,14 @@ class Site:
         (info / "RECORD").write_text("\n".join(lines) + "\n")
 
 
+@pytest.fixture(autouse=True)
+def no_real_packs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The packs built here have names of real ones, which other tests may have loaded."""
+    for name in list(sys.modules):
+        if name.startswith("toolcrib_"):
+            monkeypatch.delitem(sys.modules, name)
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     """An empty folder of installed distributions."""
