@@ -43,7 +43,10 @@ class Person:
     async def form(self, text: str, schema: Any) -> Any:
         values = {k: v["default"] for k, v in schema["properties"].items() if "default" in v}
         needed = schema.get("required", [])
-        return {**{k: True for k in needed if schema["properties"][k].get("type") == "boolean"}, **values}
+        return {
+            **{k: True for k in needed if schema["properties"][k].get("type") == "boolean"},
+            **values,
+        }
 
     async def url(self, text: str, url: str) -> bool:
         return True

@@ -35,7 +35,8 @@ from .wire import Tap, Watched
 __all__ = ["Connection", "Handlers", "Live"]
 
 _CLIENT = types.Implementation(name="toolcrib", version="0.1.0")
-_DISCOVER = 3.0
+_DISCOVER = 5.0
+_DISCOVER_REMOTE = 10.0
 _STABLE = 30.0
 _TASKS = "io.modelcontextprotocol/tasks"
 
@@ -367,42 +368,42 @@ class Connection:
                 if await self._discovered(session):
                     return
             except MCPError:
-                if live.tap.ended:
-                    # This greeting upset it; the next opening will not use it.
-                    self._legacy = True
-                    raise
-        await session.initialize()
+                # If this greeting upset it, the next opening will not use it.
+                self._legacy = live.tap.ended
+                raise
+        try:
+            await session.initialize()
+        except MCPError as error:
+            # A slow server may have answered the newer greeting meanwhile.
+            if error.code != types.UNSUPPORTED_PROTOCOL_VERSION or self._legacy:
+                raise
+            if not await self._discovered(session):
+                raise
+            return
         await self._log_level(live)
 
     async def _discovered(self, session: ClientSession) -> bool:
-        try:
-            async with asyncio.timeout(_DISCOVER):
-                result = await session.send_discover(MODERN_PROTOCOL_VERSIONS[-1])
-        except TimeoutError:
-            return False
-        except MCPError as error:
-            if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
-                if error.code in {remote.NOT_SENT, remote.FORBIDDEN}:
-                    raise
-                return False if error.code != types.CONNECTION_CLOSED else self._gone(error)
-            found = (error.error.data or {}).get("supported", ())
-            if any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in found):
+        """Try the greeting of the newer revisions; tell whether that was understood."""
+        version: str | None = MODERN_PROTOCOL_VERSIONS[-1]
+        for _ in range(2):
+            if version is None:
+                break
+            try:
+                async with asyncio.timeout(
+                    _DISCOVER_REMOTE if self.config.remote else _DISCOVER
+                ):
+                    result = await session.send_discover(version)
+            except TimeoutError:
                 return False
-            raise
-        try:
-            parsed = types.DiscoverResult.model_validate(result)
-        except ValueError:
-            return False
-        if not any(
-            version in parsed.supported_versions for version in MODERN_PROTOCOL_VERSIONS
-        ):
-            return False
-        session.adopt(parsed)
-        return True
-
-    @staticmethod
-    def _gone(error: MCPError) -> bool:
-        raise error
+            except MCPError as error:
+                if error.code in {remote.NOT_SENT, remote.FORBIDDEN, types.CONNECTION_CLOSED}:
+                    raise
+                if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
+                    return False
+                version = _mutual(error)
+                continue
+            return _adopted(session, result)
+        return False
 
     async def _log_level(self, live: Live) -> None:
         if live.capabilities.logging is None:
@@ -412,3 +413,30 @@ class Connection:
         )
         with contextlib.suppress(MCPError, httpx2.HTTPError):
             await live.session.send_request(request, types.EmptyResult)
+
+
+def _mutual(error: MCPError) -> str | None:
+    """Return the newest version that both know, or None if only older ones are left.
+
+    Raises:
+        MCPError: there is no version that both know.
+    """
+    data = error.error.data
+    found = data.get("supported", ()) if isinstance(data, dict) else ()
+    known = [version for version in MODERN_PROTOCOL_VERSIONS if version in found]
+    if known:
+        return known[-1]
+    if found and not any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in found):
+        raise error
+    return None
+
+
+def _adopted(session: ClientSession, result: Any) -> bool:
+    try:
+        parsed = types.DiscoverResult.model_validate(result)
+    except ValueError:
+        return False
+    if not any(version in parsed.supported_versions for version in MODERN_PROTOCOL_VERSIONS):
+        return False
+    session.adopt(parsed)
+    return True

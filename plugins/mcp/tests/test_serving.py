@@ -1,0 +1,465 @@
+"""The catalog as a server: unmodified official clients, over pipes and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import httpx2
+import mcp_types as types
+import pytest
+
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from mcp_kit import until
+
+
+SERVER = Path(__file__).with_name("served.py")
+TOKENS = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
+
+
+@attrs.frozen
+class Port:
+    """A server on a port of this machine."""
+
+    url: str
+    process: Any
+
+    def client(self, who: str, **options: Any) -> Any:
+        return _http_client(self.url, TOKENS[who], options)
+
+
+@contextlib.asynccontextmanager
+async def _http_client(url: str, token: str, options: Any) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        Client(streamable_http_client(url, http_client=http), **options) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Port]:
+    """One HTTP server for all tests of this file."""
+    import subprocess
+
+    folder = tmp_path_factory.mktemp("served")
+    tokens = folder / "tokens"
+    tokens.write_text("".join(f"{name} {token}\n" for name, token in TOKENS.items()))
+    tokens.chmod(0o600)
+    command = [sys.executable, str(SERVER), str(folder), "--http", "0"]
+    command += ["--token-file", str(tokens)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while not (line := process.stderr.readline()).startswith("serving on"):
+        assert process.poll() is None, line
+    yield Port(line.split()[-1], process)
+    process.terminate()
+    process.wait(10)
+    process.stderr.close()
+
+
+def stdio(folder: Path, **env: str) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable, args=[str(SERVER), str(folder)], env={**os.environ, **env}
+    )
+
+
+def answers(said: Any, seen: list[str] | None = None) -> Any:
+    async def elicit(_: Any, params: Any) -> types.ElicitResult:
+        if seen is not None:
+            seen.append(params.message)
+        if said is None:
+            return types.ElicitResult(action="decline")
+        return types.ElicitResult(action="accept", content=said)
+
+    return elicit
+
+
+ONCE = {"decision": "allow once"}
+
+
+async def _uses(client: Client) -> None:
+    """What an unmodified client does: list, call, fail, read."""
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert tools["desk_echo"].annotations is not None
+    assert tools["desk_echo"].annotations.read_only_hint is True
+    assert tools["desk_write"].annotations is not None
+    assert tools["desk_write"].annotations.read_only_hint is False
+    assert tools["desk_write"].annotations.destructive_hint is True
+    assert tools["desk_count"].output_schema is not None
+    result = await client.call_tool("desk_echo", {"text": "hi"})
+    assert result.content == [types.TextContent(type="text", text="hi")]
+    result = await client.call_tool("desk_count", {"text": "one two"})
+    assert result.structured_content == {"words": 2, "letters": 7}
+    result = await client.call_tool("desk_echo", {"txt": "hi"})
+    assert result.is_error
+    with pytest.raises(MCPError, match="Unknown tool"):
+        await client.call_tool("desk_nothing", {})
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_an_official_client_uses_the_catalog_over_pipes(tmp_path: Path, mode: str) -> None:
+    """Every revision: the tools are listed with hints from their effects, and called."""
+
+    async def main() -> None:
+        async with Client(stdio(tmp_path), mode=mode) as client:
+            await _uses(client)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_an_official_client_uses_the_catalog_over_http(port: Port, mode: str) -> None:
+    """The same over HTTP, with a bearer token."""
+
+    async def main() -> None:
+        async with port.client("alice", mode=mode) as client:
+            await _uses(client)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_what_needs_approval_is_asked_of_the_clients_user(port: Port, mode: str) -> None:
+    """Yes runs it once, no refuses it, and without a way to ask nothing runs."""
+
+    async def main() -> None:
+        seen: list[str] = []
+        yes = answers(ONCE, seen)
+        async with port.client("alice", mode=mode, elicitation_callback=yes) as client:
+            result = await client.call_tool("desk_write", {"text": f"a-{mode}"})
+            assert not result.is_error, result
+            assert f'"text": "a-{mode}"' in seen[0]
+        async with port.client(
+            "alice", mode=mode, elicitation_callback=answers(None)
+        ) as client:
+            result = await client.call_tool("desk_write", {"text": "no"})
+            assert result.is_error
+            assert "needs_approval" in result.content[0].text
+        async with port.client("alice", mode=mode) as client:
+            result = await client.call_tool("desk_write", {"text": "no"})
+            assert result.is_error
+            result = await client.call_tool("desk_written", {})
+            assert f"a-{mode}" in result.content[0].text
+            assert "no" not in result.content[0].text.split()
+
+    asyncio.run(main())
+
+
+def test_the_same_call_twice_runs_twice(port: Port) -> None:
+    """A client's second request is a second call, whatever number it has."""
+
+    async def main() -> None:
+        first, second = [], []
+        for found in first, second:
+            async with port.client("alice", mode="legacy") as client:
+                for _ in range(2):
+                    result = await client.call_tool("desk_tick", {})
+                    found.append(int(result.content[0].text))
+        numbers = first + second
+        assert numbers == sorted(set(numbers))
+
+    asyncio.run(main())
+
+
+def test_each_client_has_a_session_of_its_own(port: Port) -> None:
+    """An approval for good, and what is remembered, belong to the client that gave it."""
+
+    async def main() -> None:
+        always = answers({"decision": "allow this and others like it"})
+        async with (
+            port.client("alice", mode="legacy", elicitation_callback=always) as alice,
+            port.client("bob", mode="legacy") as bob,
+        ):
+            await alice.call_tool("desk_remember", {"text": "secret"})
+            assert (await alice.call_tool("desk_recall", {})).content[0].text == "secret"
+            assert (await bob.call_tool("desk_recall", {})).content[0].text == "nothing"
+            assert not (await alice.call_tool("desk_write", {"text": "x"})).is_error
+            assert (await bob.call_tool("desk_write", {"text": "x"})).is_error
+
+    asyncio.run(main())
+
+
+def test_a_long_result_is_an_artifact_of_its_client(port: Port) -> None:
+    """What was cut is a resource that the client can read, and no other client."""
+
+    async def main() -> None:
+        async with (
+            port.client("alice", mode="legacy") as alice,
+            port.client("bob", mode="legacy") as bob,
+        ):
+            await alice.call_tool("desk_long", {})
+            (resource,) = (await alice.list_resources()).resources
+            text = (await alice.read_resource(str(resource.uri))).contents[0].text
+            assert len(text) == 500_000
+            assert (await bob.list_resources()).resources == []
+            with pytest.raises(MCPError, match="not found"):
+                await bob.read_resource(str(resource.uri))
+
+    asyncio.run(main())
+
+
+def test_who_may_come_in(port: Port) -> None:
+    """Without the token, from a strange origin, for a strange host, too large: no."""
+
+    async def main() -> None:
+        good = {"Authorization": f"Bearer {TOKENS['alice']}"}
+        both = {"Accept": "application/json, text/event-stream"}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        async with httpx2.AsyncClient() as http:
+
+            async def status(headers: Any, **options: Any) -> int:
+                sent = {"json": body, **options}
+                return (
+                    await http.post(port.url, headers={**both, **headers}, **sent)
+                ).status_code
+
+            assert await status({}) == 401
+            assert await status({"Authorization": "Bearer wrong-0123456789"}) == 401
+            assert await status({"Authorization": TOKENS["alice"]}) == 401
+            assert await status({**good, "Origin": "https://evil.example"}) == 403
+            assert await status({**good, "Host": "evil.example"}) == 421
+            large = {"content": b" " * (5 << 20)}
+            kind = {"Content-Type": "application/json"}
+            assert await status({**good, **kind}, json=None, **large) == 413
+
+    asyncio.run(main())
+
+
+def test_a_session_is_nobody_elses(port: Port) -> None:
+    """A session's number with another token is no session."""
+
+    async def main() -> None:
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {TOKENS['alice']}",
+        }
+        params = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        }
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        async with httpx2.AsyncClient() as http:
+            answer = await http.post(port.url, headers=headers, json=body)
+            session = answer.headers["mcp-session-id"]
+            headers["Mcp-Session-Id"] = session
+            other = {**headers, "Authorization": f"Bearer {TOKENS['bob']}"}
+            ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+            assert (await http.post(port.url, headers=other, json=ping)).status_code == 404
+            assert (await http.post(port.url, headers=headers, json=ping)).status_code == 200
+
+    asyncio.run(main())
+
+
+def test_progress_and_logs_reach_the_client(port: Port) -> None:
+    """A tool's reports and log lines go to the client whose call it is."""
+
+    async def main() -> None:
+        steps: list[Any] = []
+        lines: list[Any] = []
+
+        async def progress(value: float, total: float | None, message: str | None) -> None:
+            steps.append((value, total, message))
+
+        async def logged(params: Any) -> None:
+            lines.append(params.data)
+
+        async with port.client("alice", mode="legacy", logging_callback=logged) as client:
+            await client.call_tool("desk_steps", {}, progress_callback=progress)
+            await until(lambda: len(steps) == 3 and lines)
+        assert steps == [(1.0, 3.0, "step 1"), (2.0, 3.0, "step 2"), (3.0, 3.0, "step 3")]
+        assert lines == ["a line"]
+
+    asyncio.run(main())
+
+
+class Raw:
+    """A client of plain JSON lines, which may do what no SDK does."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.seen: list[Any] = []
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(cls, folder: Path) -> AsyncIterator[Raw]:
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(SERVER), str(folder)),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            limit=1 << 24,
+        )
+        raw = cls(process)
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        params["clientInfo"] = {"name": "raw", "version": "1"}
+        raw.send(id=0, method="initialize", params=params)
+        await raw.answer(0)
+        raw.send(method="notifications/initialized")
+        yield raw
+        assert process.stdin is not None
+        process.stdin.close()
+        await asyncio.wait_for(process.wait(), 10)
+        raw._reading.cancel()
+
+    async def _read(self) -> None:
+        assert self.process.stdout is not None
+        while line := await self.process.stdout.readline():
+            self.seen.append(json.loads(line))
+
+    def send(self, **message: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def call(self, number: int, name: str, **arguments: Any) -> None:
+        params = {"name": name, "arguments": arguments, "_meta": {"progressToken": number}}
+        self.send(id=number, method="tools/call", params=params)
+
+    def cancel(self, number: int) -> None:
+        self.send(method="notifications/cancelled", params={"requestId": number})
+
+    def answers(self, number: int) -> list[Any]:
+        return [m for m in self.seen if m.get("id") == number]
+
+    async def answer(self, number: int) -> Any:
+        await until(lambda: self.answers(number), 15)
+        return self.answers(number)[0]
+
+
+def test_a_cancelled_call_is_stopped_and_never_answered(tmp_path: Path) -> None:
+    """No answer and no progress for what was withdrawn, and the tool's clean-up ran."""
+
+    async def main() -> None:
+        async with Raw.open(tmp_path) as raw:
+            for number in 1, 2, 3:
+                raw.call(number, "desk_slow")
+            await until(lambda: any("progressToken" in str(m) for m in raw.seen))
+            for number in 1, 2, 3:
+                raw.cancel(number)
+            await until(lambda: (tmp_path / "cleaned").exists())
+            await until(lambda: (tmp_path / "cleaned").read_text().count("x") == 3)
+            before = len(raw.seen)
+            await asyncio.sleep(0.3)
+            assert len(raw.seen) == before
+            raw.send(id=9, method="ping")
+            await raw.answer(9)
+            assert not any(raw.answers(number) for number in (1, 2, 3))
+
+    asyncio.run(main())
+
+
+def test_cancelling_around_the_end_never_breaks_the_server(tmp_path: Path) -> None:
+    """Before, during, just at and after the end, unknown, twice: at most one answer each."""
+
+    async def main() -> None:
+        async with Raw.open(tmp_path) as raw:
+            raw.cancel(12345)
+            for number in range(100, 400):
+                raw.call(number, "desk_quick")
+                if number % 3:
+                    await asyncio.sleep((number % 7) / 2000)
+                raw.cancel(number)
+                raw.cancel(number)
+            raw.send(id=1000, method="ping")
+            await raw.answer(1000)
+            raw.call(1001, "desk_echo", text="still here")
+            assert (await raw.answer(1001))["result"]["content"][0]["text"] == "still here"
+            assert all(len(raw.answers(number)) <= 1 for number in range(100, 400))
+            assert raw.process.returncode is None
+
+    asyncio.run(main())
+
+
+def test_a_tools_child_gets_neither_end_of_the_protocol(tmp_path: Path) -> None:
+    """A child reads the end of input, writes beside the protocol, and holds no pipe of it."""
+
+    async def main() -> None:
+        async with Raw.open(tmp_path) as raw:
+            raw.call(1, "desk_child")
+            raw.call(2, "desk_echo", text="next")
+            assert (await raw.answer(2))["result"]["content"][0]["text"] == "next"
+            result = (await raw.answer(1))["result"]
+            found = json.loads(result["content"][0]["text"])
+            assert found["read"] == ""
+            assert found["shared"] == []
+
+    asyncio.run(main())
+
+
+def test_a_failing_tool_says_its_own_failure(port: Port) -> None:
+    """With an output schema, a failure is the tool's own words and no complaint of a schema."""
+
+    async def main() -> None:
+        async with port.client("alice", mode="legacy") as client:
+            await client.list_tools()
+            failed = await client.call_tool("desk_failing", {})
+            assert failed.is_error
+            assert failed.structured_content is None
+            assert "my own words" in failed.content[0].text
+            wrong = await client.call_tool("desk_misfit", {})
+            assert wrong.is_error
+            assert "schema" in wrong.content[0].text
+
+    asyncio.run(main())
+
+
+def test_what_is_hidden_is_not_called_either(port: Port) -> None:
+    """A tool that policy hides is unknown, in listing and in calling."""
+
+    async def main() -> None:
+        async with port.client("alice", mode="legacy") as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert "desk_hidden" not in names
+            with pytest.raises(MCPError, match="Unknown tool: desk_hidden"):
+                await client.call_tool("desk_hidden", {})
+            with pytest.raises(MCPError, match="Unknown tool"):
+                await client.call_tool("desk.hidden", {})
+
+    asyncio.run(main())
+
+
+def test_a_round_belongs_to_its_call_and_its_client(port: Port) -> None:
+    """A state that is changed, used twice, or another client's answers nothing."""
+
+    async def main() -> None:
+        name, arguments = "desk_write", {"text": "rounds"}
+        callback = answers(ONCE)
+        async with (
+            port.client("alice", elicitation_callback=callback) as alice,
+            port.client("bob", elicitation_callback=callback) as bob,
+        ):
+            first = await alice.session.call_tool(name, arguments, allow_input_required=True)
+            assert isinstance(first, types.InputRequiredResult)
+            (key,) = first.input_requests or {}
+            given = {key: types.ElicitResult(action="accept", content=ONCE)}
+
+            async def again(client: Client, state: str | None, **other: Any) -> Any:
+                sent = {**arguments, **other}
+                return await client.session.call_tool(
+                    name, sent, input_responses=given, request_state=state
+                )
+
+            with pytest.raises(MCPError, match="state"):
+                await again(bob, first.request_state)
+            with pytest.raises(MCPError, match="state"):
+                await again(alice, (first.request_state or "") + "x")
+            assert not (await again(alice, first.request_state)).is_error
+            with pytest.raises(MCPError, match="state"):
+                await again(alice, first.request_state)
+
+    asyncio.run(main())
