@@ -370,7 +370,8 @@ class Engine:
     def _pump(self, seconds: float) -> bool:
         """Read what comes within a time; False if nothing did."""
         if not self._open:
-            time.sleep(seconds)
+            if seconds:
+                time.sleep(seconds)
             return False
         with selectors.DefaultSelector() as selector:
             for name, descriptor in self._open.items():

@@ -90,7 +90,14 @@ class _Job:
         self._process: dict[str, Any] = {}
         self._keep = int(spec.get("output_limit", 1 << 16))
         self.ended: dict[str, Any] | None = None
-        self.engine = Engine(Spec(**spec, on_output=self._on_output, on_start=self._on_start))
+        self.engine = Engine(
+            Spec(
+                **spec,
+                on_output=self._on_output,
+                on_start=self._on_start,
+                reaper=warden.reaper,
+            )
+        )
 
     def run(self) -> None:
         """Run it to its end, and tell."""

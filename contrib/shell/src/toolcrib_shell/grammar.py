@@ -496,6 +496,9 @@ class Reader:
             _unclear(f"{source!r} looks a variable up by a name that it holds")
             raise AssertionError
         rest = source[head.end() : -1]
+        if re.match(r"\w", head[2]) is None and rest[:1] not in _AFTER_NAME:
+            # ``${!x}`` is no ``$!``: it takes what x holds for a name, or for arithmetic.
+            _unclear(f"{source!r} looks a variable up by a name that it holds")
         if rest.startswith("@"):
             _unclear(f"{source!r} may run what the variable holds")
         if rest.startswith(":") and not re.match(r":[-=?+]", rest):
@@ -524,6 +527,7 @@ class Reader:
         return Word(source, known=False, many=not head[1])
 
 
+_AFTER_NAME = ("", ":", "-", "+", "=", "?", "%", "/")
 _EXPANSIONS = frozenset({
     "arithmetic_expansion", "command_substitution", "expansion", "process_substitution",
     "simple_expansion",
