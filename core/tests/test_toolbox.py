@@ -402,6 +402,16 @@ def test_the_blocking_toolbox_has_the_same_names():
     assert [r["content"] for r in results] == ["2", "ordered tea"]
 
 
+def test_blocking_methods_work_where_a_loop_runs():
+    """As in a notebook, whose cells run inside one."""
+
+    async def cell():
+        with Toolbox.sync(Policy(local=[make_pack([])])) as box, box.session() as session:
+            return session.call("shop.add", {"a": 1, "b": 2})
+
+    assert asyncio.run(cell()).ok
+
+
 def test_a_disabled_pack_says_which_line_would_enable_it(tmp_path):
     """An unknown name of an installed pack is not just unknown."""
 

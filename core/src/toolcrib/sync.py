@@ -64,9 +64,10 @@ class _Loop:
             raise
 
     def close(self) -> None:
+        # In the loop's own thread: in the caller's another loop may run.
+        self.wait(self._loop.shutdown_asyncgens())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 
 
