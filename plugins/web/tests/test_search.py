@@ -208,7 +208,12 @@ def test_domain_that_is_none_is_refused(web):
 def test_brave_is_asked_as_documented(three, web):
     web.settings["providers"] = ["brave"]
     rows = {"web": {"results": [
-        {"title": "<strong>Crib</strong>", "url": "https://a.example/", "description": "d", "page_age": "2024-05-01T00:00:00"}
+        {
+            "title": "<strong>Crib</strong>",
+            "url": "https://a.example/",
+            "description": "d",
+            "page_age": "2024-05-01T00:00:00",
+        }
     ]}}  # fmt: skip
     three.add(BRAVE, ok(json.dumps(rows), "application/json"))
     facts = web.search(
@@ -217,7 +222,11 @@ def test_brave_is_asked_as_documented(three, web):
     asked = three.asked[0]
     assert asked.headers["x-subscription-token"] == "k3y-of-search"
     assert parse_qs(urlsplit(asked.path).query) == {
-        "q": ["crib"], "count": ["5"], "offset": ["1"], "freshness": ["pm"], "search_lang": ["pt"],
+        "q": ["crib"],
+        "count": ["5"],
+        "offset": ["1"],
+        "freshness": ["pm"],
+        "search_lang": ["pt"],
     }  # fmt: skip
     assert facts["results"][0]["title"] == "Crib"
     assert facts["results"][0]["published"] == "2024-05-01T00:00:00"
