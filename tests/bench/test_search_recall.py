@@ -53,3 +53,11 @@ def test_any_text_may_be_asked_for(query):
     """Nonsense finds nothing, or something, and never fails."""
     hits = SearchIndex(search_recall.tools()).search(query, limit=25)
     assert len(hits) <= 25
+
+
+def test_a_few_tools_among_many_are_found_when_only_they_may_be():
+    """What may not be found does not crowd out what may."""
+    index = SearchIndex(search_recall.many(4_000))
+    wanted = "mcp.mail3.send"
+    hits = index.search("send a message", limit=5, may={wanted, "mcp.web1.fetch"}.__contains__)
+    assert [hit.tool_id for hit in hits] == [wanted]

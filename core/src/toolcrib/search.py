@@ -42,6 +42,8 @@ _B = 0.3
 _SAME_MEANING = 0.6
 _MISSPELT = 0.4
 _COVERAGE = 0.5
+# So many times the wanted hits are candidates before common words are only looked up.
+_ENOUGH = 40
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"))
@@ -250,6 +252,18 @@ def _fields(tool: Tool) -> Mapping[str, str]:
     }
 
 
+def _raise(best: dict[int, float], found: Mapping[int, float], factor: float) -> None:
+    """Keep for each tool the better of what it has and what one word gives it."""
+    if not best:
+        best.update({number: factor * impact for number, impact in found.items()})
+        return
+    get = best.get
+    for number, impact in found.items():
+        value = factor * impact
+        if value > get(number, 0.0):
+            best[number] = value
+
+
 class SearchIndex:
     """An index over the tools of one catalog; build it once, ask it often."""
 
@@ -270,7 +284,7 @@ class SearchIndex:
         return len(self._ids)
 
     @staticmethod
-    def _impacts(weights: list[Counter[str]]) -> dict[str, list[tuple[int, float]]]:
+    def _impacts(weights: list[Counter[str]]) -> dict[str, dict[int, float]]:
         total = len(weights)
         lengths = [sum(counted.values()) for counted in weights]
         mean = (sum(lengths) / total if total else 0.0) or 1.0
@@ -278,12 +292,12 @@ class SearchIndex:
         for counted in weights:
             documents.update(counted.keys())
         idf = {w: math.log(1 + (total - n + 0.5) / (n + 0.5)) for w, n in documents.items()}
-        postings: dict[str, list[tuple[int, float]]] = {}
+        postings: dict[str, dict[int, float]] = {}
         for number, counted in enumerate(weights):
             norm = _K1 * (1 - _B + _B * lengths[number] / mean)
             for word, weight in counted.items():
                 impact = idf[word] * weight * (_K1 + 1) / (weight + norm)
-                postings.setdefault(word, []).append((number, impact))
+                postings.setdefault(word, {})[number] = impact
         return postings
 
     def search(
@@ -297,29 +311,65 @@ class SearchIndex:
             may: Tells whether a tool may be found; all may, without it.
         """
         groups = self._expanded(query)
-        scores: dict[int, float] = {}
-        covered: dict[int, int] = {}
-        for group in groups:
-            here: dict[int, float] = {}
-            for word, factor in group.items():
-                for number, impact in self._postings[word]:
-                    value = factor * impact
-                    if value > here.get(number, 0.0):
-                        here[number] = value
-            for number, value in here.items():
-                scores[number] = scores.get(number, 0.0) + value
-                covered[number] = covered.get(number, 0) + 1
+        hits, whole = self._best(groups, limit, may, most=_ENOUGH * limit)
+        if may is not None and len(hits) < limit and not whole:
+            # Most of the candidates may not be found: then all tools are looked at.
+            hits, _ = self._best(groups, limit, may, most=len(self._ids))
+        return hits
+
+    def _best(
+        self,
+        groups: list[dict[str, float]],
+        limit: int,
+        may: Callable[[str], bool] | None,
+        most: int,
+    ) -> tuple[tuple[Hit, ...], bool]:
+        """Return the best tools, and whether every tool was a candidate."""
+        scores, covered = self._scored(groups, most)
         # A tool that answers to more of the words is better than one that answers to one
         # of them loudly. Ids are sorted, so the number breaks ties the same way everywhere.
         share = _COVERAGE / max(len(groups), 1)
-        ranked = (
-            (-score * (1 - _COVERAGE + share * covered[number]), number)
-            for number, score in scores.items()
-        )
+        factors = [1 - _COVERAGE + share * count for count in range(len(groups) + 1)]
+        ranked: Iterable[tuple[float, int]] = [
+            (-score * factors[covered[number]], number) for number, score in scores.items()
+        ]
         if may is not None:
             ranked = (pair for pair in ranked if may(self._ids[pair[1]]))
         best = heapq.nsmallest(limit, ranked)
-        return tuple(Hit(self._ids[number], -score) for score, number in best)
+        hits = tuple(Hit(self._ids[number], -score) for score, number in best)
+        return hits, len(scores) < most
+
+    def _scored(
+        self, groups: list[dict[str, float]], most: int
+    ) -> tuple[dict[int, float], dict[int, int]]:
+        """Return the score of each tool, and how many words it answers to.
+
+        The rarest words come first. Once they have found many tools, a common word only
+        tells those apart: a tool that has nothing but common words would not win.
+        """
+        postings = self._postings
+        scores: dict[int, float] = {}
+        covered: dict[int, int] = {}
+        sizes = {id(group): sum(len(postings[word]) for word in group) for group in groups}
+        for group in sorted(groups, key=lambda group: sizes[id(group)]):
+            here: dict[int, float] = {}
+            if len(scores) >= most and sizes[id(group)] > len(scores):
+                for word, factor in group.items():
+                    found = postings[word]
+                    for number in scores.keys() & found.keys():
+                        value = factor * found[number]
+                        if value > here.get(number, 0.0):
+                            here[number] = value
+            else:
+                for word, factor in group.items():
+                    _raise(here, postings[word], factor)
+            if not scores:
+                scores, covered = here, dict.fromkeys(here, 1)
+                continue
+            for number, value in here.items():
+                scores[number] = scores.get(number, 0.0) + value
+                covered[number] = covered.get(number, 0) + 1
+        return scores, covered
 
     def _expanded(self, query: str) -> list[dict[str, float]]:
         """Return, for each word of a query, the indexed words that it stands for.
