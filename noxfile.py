@@ -149,6 +149,7 @@ def docs(session: nox.Session) -> None:
     """Build the documentation; a warning or a dangling reference is an error."""
     install(session, "docs")
     session.run("python", "docs/generate.py", "--check")
+    session.run("python", "docs/losses.py", "--check")
     session.run("sphinx-build", "-W", "-n", "-q", "-b", "html", "docs", "docs/_build/html")
 
 
