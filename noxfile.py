@@ -115,9 +115,9 @@ def isolated(session: nox.Session, member: str) -> None:
         session.run("python", "-m", "build", "--wheel", "-o", str(wheels), name, silent=True)
     project = tomllib.loads((ROOT / member / "pyproject.toml").read_text())["project"]
     session.install(
-        *CONSTRAINTS,
-        "--find-links",
-        str(wheels),
+        *(*CONSTRAINTS, "--find-links", str(wheels)),
+        # What every author's tests use: the command line, and docstrings for manifests.
+        f"toolcrib[author,cli]=={project['version']}",
         f"{project['name']}{extras(member)}=={project['version']}",
     )
     session.run(
