@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from .call import Call
     from .catalog.stage import Catalog
     from .conversation.batch import Batch
+    from .conversation.contributions import Described, Fragment, PromptRule, VisibleText
     from .conversation.intents import Delegate, Selection
-    from .conversation.lifecycle import Fragment, PromptRule, VisibleText
     from .conversation.session import Approver, Session
-    from .conversation.showing import Described
     from .conversation.view import Calls, View
     from .events import Event
     from .outcome import Outcome

@@ -15,8 +15,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from toolcrib.activation.activepack import ActivePack
 from toolcrib.activation.offloop import Late
 from toolcrib.errors import ToolFailure
@@ -27,10 +25,11 @@ if TYPE_CHECKING:
     from toolcrib.outcome import Outcome
     from toolcrib.tool import Tool
 
+    from .contributions import Fragment, PromptRule, VisibleText
     from .session import Session
 
 
-__all__ = ["Fragment", "Lifecycle", "PromptRule", "VisibleText"]
+__all__ = ["Lifecycle"]
 
 _LONGEST = 4_000
 _EACH = 64
@@ -40,45 +39,6 @@ _DELIVERIES = 256
 # would cost its whole deadline.
 _PATIENCE = 2
 _NOTHING = object()
-
-
-@attrs.frozen
-class PromptRule:
-    """One rule for the prompt, and the tool that gives it; lower orders come first."""
-
-    order: float
-    text: str
-    tool_id: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@attrs.frozen
-class Fragment:
-    """One piece of context for the model.
-
-    ``placement`` is a word of the app's own, such as ``system`` or ``before_user``.
-    """
-
-    order: float
-    text: str
-    placement: str
-    tool_id: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@attrs.frozen
-class VisibleText:
-    """A text as it is shown, and the tools that changed it, in the order they did."""
-
-    text: str
-    changed_by: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Lifecycle:
@@ -94,6 +54,8 @@ class Lifecycle:
 
     async def rules(self) -> tuple[PromptRule, ...]:
         """Return the rules of the active tools, by order, then by tool."""
+        from .contributions import PromptRule  # noqa: PLC0415 - for those who ask
+
         found = [
             PromptRule(order, text, tool.id)
             for tool, values in await self._gathered("rules")
@@ -103,6 +65,8 @@ class Lifecycle:
 
     async def context(self) -> tuple[Fragment, ...]:
         """Return the fragments of the active tools, by order, then by tool."""
+        from .contributions import Fragment  # noqa: PLC0415 - for those who ask
+
         found = [
             Fragment(order, text, placement, tool.id)
             for tool, values in await self._gathered("context")
@@ -119,6 +83,8 @@ class Lifecycle:
             text: What would be shown.
             tools: Ids of the only tools that may shape it; all active ones by default.
         """
+        from .contributions import VisibleText  # noqa: PLC0415 - for those who ask
+
         changed = []
         for tool in await self._active("visible_text"):
             if tools is not None and tool.id not in tools:

@@ -22,13 +22,12 @@ from toolcrib.outcome import Outcome, Refusal, Result
 from toolcrib.question import Allow, AllowRule, Deny, Question
 from toolcrib.vocabulary import Audience, Mode
 
-from . import intents as selecting
 from . import keeping, restoring, running, showing, submission
 from .authority import Authority
 from .batch import Batch
 from .directives import Directions, narrowest
 from .item import Item
-from .lifecycle import Fragment, Lifecycle, PromptRule, VisibleText
+from .lifecycle import Lifecycle
 from .news import News
 
 
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     from toolcrib.tool import Tool
     from toolcrib.toolbox import Toolbox
 
+    from .contributions import Described, Fragment, PromptRule, VisibleText
+    from .intents import Delegate, Intent, Selection
     from .view import Calls, View
 
 
@@ -198,7 +199,7 @@ class Session:
 
     async def describe(
         self, audience: Audience | str = Audience.MODEL
-    ) -> tuple[showing.Described, ...]:
+    ) -> tuple[Described, ...]:
         """Return how the tools that are active now are described to an audience."""
         self._check_open()
         return await self.shown.described(Audience(audience))
@@ -235,13 +236,15 @@ class Session:
 
     # -- selecting and delegating ------------------------------------------------------
 
-    def intents(self, view: View | None = None) -> tuple[selecting.Intent, ...]:
+    def intents(self, view: View | None = None) -> tuple[Intent, ...]:
         """Return the tools of a view that a model may select instead of calling."""
+        from . import intents as selecting  # noqa: PLC0415 - few sessions select
+
         return selecting.intents(self._newest(view))
 
     async def select(
         self, reply: Any, *, view: View | None = None, stage_id: str = ""
-    ) -> tuple[selecting.Selection | Refusal, ...]:
+    ) -> tuple[Selection | Refusal, ...]:
         """Resolve the intents that a reply selects; nothing runs.
 
         Args:
@@ -254,11 +257,15 @@ class Session:
             ``resolve`` raised (``resolve.refused``).
         """
         self._check_open()
+        from . import intents as selecting  # noqa: PLC0415 - few sessions select
+
         return await selecting.select(self, reply, self._newest(view), stage_id)
 
-    def delegate(self, id_: str) -> selecting.Delegate | Refusal:
+    def delegate(self, id_: str) -> Delegate | Refusal:
         """Return the tool that answers a delegate id; await it with arguments to run it."""
         self._check_open()
+        from . import intents as selecting  # noqa: PLC0415 - few sessions select
+
         return selecting.delegate(self, id_)
 
     def _newest(self, view: View | None) -> View:

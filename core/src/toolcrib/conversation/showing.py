@@ -8,8 +8,6 @@ import fnmatch
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
 from toolcrib import canonical, crib, names, projection
 from toolcrib.codes import refuse
 from toolcrib.outcome import Refusal
@@ -26,10 +24,11 @@ if TYPE_CHECKING:
     from toolcrib.projection import Dialect
     from toolcrib.tool import Tool
 
+    from .contributions import Described
     from .session import Session
 
 
-__all__ = ["Described", "Shown"]
+__all__ = ["Shown"]
 
 # Effects of calls that plan mode may run; a tool with none of them can do nothing there.
 _PLANNABLE = frozenset({Effect.FS_READ, Effect.NET_READ, Effect.HOST_STATE})
@@ -37,25 +36,16 @@ _KEPT = 256
 _SCHEMA = 8_000
 
 
-@attrs.frozen(kw_only=True)
-class Described:
-    """A tool as it is described to an audience."""
-
-    id: str
-    title: str
-    description: str
-    kind: str
-    serves: tuple[str, ...]
-
-
-@attrs.frozen(eq=False)
 class _Offer:
     """What a session may use as long as ``key`` holds; ``asking`` have to be asked still."""
 
-    key: Hashable
-    catalog: Catalog = attrs.field(repr=False)
-    tools: tuple[Tool, ...] = attrs.field(repr=False)
-    asking: tuple[Tool, ...] = attrs.field(repr=False)
+    __slots__ = ("asking", "catalog", "key", "tools")
+
+    def __init__(self, key: Hashable, catalog: Catalog, tools: tuple[Tool, ...]) -> None:
+        self.key = key
+        self.catalog = catalog
+        self.tools = tools
+        self.asking = tuple(tool for tool in tools if "active" in tool.companions)
 
 
 class Shown:
@@ -119,12 +109,13 @@ class Shown:
             for entry in catalog.tools.values()
             if (audience is None or audience in entry.tool.audience) and self.may(entry.tool)
         )
-        asking = tuple(tool for tool in tools if "active" in tool.companions)
-        offer = self._offers[audience] = _Offer(key, catalog, tools, asking)
+        offer = self._offers[audience] = _Offer(key, catalog, tools)
         return offer
 
     async def described(self, audience: Audience) -> tuple[Described, ...]:
         """Return how the active tools are described to an audience."""
+        from .contributions import Described  # noqa: PLC0415 - for those who ask
+
         return tuple(
             Described(
                 id=tool.id,
