@@ -12,7 +12,7 @@ from typing import Annotated, Self, TypedDict, Unpack, assert_type
 
 import attrs
 
-from toolcrib.context import Context
+from toolcrib.context import Context, PackHost
 from toolcrib.outcome import Outcome
 from toolcrib.pack.definition import Pack
 from toolcrib.signature import Signature
@@ -194,3 +194,24 @@ def _(town: str, days: int = 3) -> str:
 async def contextless(city: str) -> str:
     """Show that a handler without a context is found."""
     return city
+
+
+@pack.tool(effects=())
+async def keep(ctx: Context, name: str, times: int = 1) -> str:
+    """Keep something."""
+    return name * times
+
+
+@keep.preview
+def _(host: PackHost, /, name: str, times: int = 1) -> str:
+    return f"{host.workspace.root}: {name}"
+
+
+@keep.check
+def _(host: PackHost, /, name: str, times: int = 1) -> None:
+    assert_type(host.workspace.root, Path)
+
+
+@keep.preview  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+def _(host: PackHost, /, name: int, times: int = 1) -> str:
+    return ""
