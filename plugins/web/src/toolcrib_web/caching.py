@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import sqlite3
 import time
 
 from collections.abc import Mapping
@@ -118,17 +119,19 @@ class _Turn:
     async def run(self) -> Exchange:
         import hishel
 
-        entries = await asyncio.to_thread(self._storage.get_entries, self._key)
-        if self._freshness.offline:
-            return await self._stored_only(entries)
-        asked = self._asked(entries)
-        state: Any = hishel.IdleClient(options=self._options(entries)).next(asked, entries)
+        try:
+            asked, state, stored = await asyncio.to_thread(self._looked)
+        except (sqlite3.Error, OSError, RuntimeError):
+            # A store that is broken or gone is no reason not to ask.
+            return await self._send(self._request)
+        if stored is not None:
+            return stored
         while True:
             match state:
                 case hishel.CacheMiss() | hishel.NeedRevalidation():
                     state = state.next(await self._ask(state.request))
                 case hishel.FromCache():
-                    return await self._loaded(state.entry)
+                    return await asyncio.to_thread(self._loaded, state.entry)
                 case hishel.StoreAndUse() | hishel.CouldNotBeStored():
                     if isinstance(state, hishel.StoreAndUse):
                         await self._store(asked, state.response)
@@ -136,6 +139,20 @@ class _Turn:
                 case _:
                     await asyncio.to_thread(self._mend, state)
                     state = state.next()
+
+    def _looked(self) -> tuple[Any, Any, Exchange | None]:
+        """Look into the store, and take what can be given as it is; all in one thread."""
+        import hishel
+
+        entries = self._storage.get_entries(self._key)
+        if self._freshness.offline:
+            return None, None, self._stored_only(entries)
+        asked = self._asked(entries)
+        # Whoever names an age takes what is that old, where the server does not forbid it.
+        options: Any = {**_OPTIONS, "allow_stale": self._freshness.max_age is not None}
+        state: Any = hishel.IdleClient(options=options).next(asked, entries)
+        found = isinstance(state, hishel.FromCache)
+        return asked, state, self._loaded(state.entry) if found else None
 
     def _mend(self, state: Any) -> None:
         """Bring the store up to date with what a server said of older answers."""
@@ -153,10 +170,6 @@ class _Turn:
         if most is not None and not any(_age(each.response) <= most for each in entries):
             headers["cache-control"] = "no-cache"
         return CacheRequest(self._request.method, self._where.url, CacheHeaders(headers))
-
-    def _options(self, entries: list[Entry]) -> Any:
-        # Whoever names an age takes what is that old, where the server does not forbid it.
-        return {**_OPTIONS, "allow_stale": self._freshness.max_age is not None}
 
     async def _ask(self, asked: Any) -> Response:
         """Send what the cache wants to send; its own headers are all that differs."""
@@ -198,15 +211,15 @@ class _Turn:
             raise RuntimeError(message)
         return self._answer
 
-    async def _stored_only(self, entries: list[Entry]) -> Exchange:
+    def _stored_only(self, entries: list[Entry]) -> Exchange:
         same = [e for e in entries if e.request.method == self._request.method]
         if not same:
             raise _offline(self._where)
-        return await self._loaded(min(same, key=lambda entry: _age(entry.response)))
+        return self._loaded(min(same, key=lambda entry: _age(entry.response)))
 
-    async def _loaded(self, entry: Entry) -> Exchange:
+    def _loaded(self, entry: Entry) -> Exchange:
         stream: Any = entry.response.stream
-        data = await asyncio.to_thread(lambda: b"".join(stream))
+        data = b"".join(stream)
         headers = tuple(
             (name, value)
             for name in entry.response.headers

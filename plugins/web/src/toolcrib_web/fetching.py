@@ -26,6 +26,8 @@ __all__ = ["Fetching"]
 # Statuses after which the same request may succeed.
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 _OFF_LOOP = 20_000
+# Seconds that reading a page gets in any case.
+_READING = 20.0
 _PAGES = "text/html,application/xhtml+xml"
 _ACCEPT = {
     "markdown": f"{_PAGES},text/markdown;q=0.9,application/pdf;q=0.8,*/*;q=0.7",
@@ -165,7 +167,11 @@ class Fetching:
             if len(material.data) < _OFF_LOOP:
                 found = read(material, wish.form, wish.scope)
             else:
-                found = await asyncio.to_thread(read, material, wish.form, wish.scope)
+                work = asyncio.to_thread(read, material, wish.form, wish.scope)
+                found = await asyncio.wait_for(work, max(_READING, wish.timeout))
+        except TimeoutError as error:
+            text = "The page came, but reading it takes too long. Ask for format raw or text."
+            raise Failed(text, code="web.reading_slow") from error
         except ReadError as error:
             raise Failed(str(error), code="web.unreadable") from error
         if found is not None:

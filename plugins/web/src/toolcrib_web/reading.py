@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import attrs
 
@@ -29,8 +30,9 @@ class Material:
     url: str
     headers: Mapping[str, str] = attrs.field(factory=dict)
 
+    @cached_property
     def sniffed(self) -> Sniffed:
-        """Return what the body is."""
+        """What the body is."""
         return sniff(self.data, self.headers.get("content-type"))
 
 
@@ -40,7 +42,7 @@ def read(material: Material, form: Format, scope: Scope) -> Document | None:
     Raises:
         ReadError: it cannot be read as what it is, or not as what is wanted.
     """
-    what = material.sniffed()
+    what = material.sniffed
     if what.kind == "empty":
         return Document(kind="empty", text="")
     if what.kind == "pdf" and form != "raw":

@@ -61,7 +61,7 @@ async def stored(ctx: Context, what: Shown) -> Shown:
     """Keep the body as an artifact, for what cannot be shown, or not all of it."""
     if not what.answer.body:
         return what
-    kind = what.material.sniffed().media_type or "application/octet-stream"
+    kind = what.material.sniffed.media_type or "application/octet-stream"
     name = what.answer.url.partition("?")[0].rstrip("/").rpartition("/")[2] or "body"
     link = await ctx.artifacts.put(
         what.answer.body, media_type=kind, title=printable(name)[:100]
@@ -141,7 +141,7 @@ def _state(what: Shown) -> list[str]:
 
 def _nature(what: Shown, document: Document | None) -> list[str]:
     """Say what it is, and what is wrong with it."""
-    answer, sniffed = what.answer, what.material.sniffed()
+    answer, sniffed = what.answer, what.material.sniffed
     kind = sniffed.media_type or "no type"
     lines = [f"Type: {kind}, {len(answer.body):,} bytes{_coding(document)}"]
     if sniffed.contradicts is not None:
@@ -292,7 +292,7 @@ def _found(text: str, wish: Wish) -> _Part:
 
 
 def _picture(what: Shown) -> list[Any]:
-    sniffed = what.material.sniffed()
+    sniffed = what.material.sniffed
     small = len(what.answer.body) <= _LARGEST_PICTURE and what.answer.complete
     if sniffed.kind != "image" or sniffed.media_type not in _PICTURES or not small:
         return []
@@ -300,7 +300,7 @@ def _picture(what: Shown) -> list[Any]:
 
 
 def _facts(what: Shown, document: Document | None, part: _Part) -> FetchResult:
-    answer, sniffed = what.answer, what.material.sniffed()
+    answer, sniffed = what.answer, what.material.sniffed
     page = document or Document(kind=sniffed.kind, text="")
     heads = outline(page.text)[:100] if page.kind in {"html", "pdf", "text"} else []
     return FetchResult(

@@ -178,7 +178,7 @@ def _is_binary(data: bytes) -> bool:
         return False
     if len(head) >= 4 and max(head[::2].count(0), head[1::2].count(0)) > len(head) * 0.4:
         return head.count(0) > len(head) * 0.6
-    return any(byte in _CONTROLS for byte in head)
+    return len(head.translate(None, _CONTROLS)) != len(head)
 
 
 def _agree(said: str, found: str) -> bool:
