@@ -9,35 +9,29 @@ import secrets as random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from . import crib, places, projection
-from .activation.activepack import ActivePack
-from .activation.stage import Activator
-from .catalog import stage as catalog
-from .conversation.health import Health
-from .conversation.session import Session
-from .discovery.stage import discover
+from . import crib, places
 from .errors import DeclarationError, PolicyError, StageError
-from .events import Event, EventLog
-from .execution import Runtime, Scheduler, Threads
-from .host import Folder, Host, NobodyAsks, RunContext, SystemClock
-from .jobs import MemoryJobs
-from .lifetimes import Lifetimes, finished
 from .outcome import Refusal
-from .permission import Protected, RuleSet
 from .policy.value import Policy
-from .record import Ledger
-from .sources import Sources
-from .validator import Validators
 from .vocabulary import Idempotence, Mode
 
 
+# The stages are imported when a toolbox is made or entered: whoever imports the name,
+# such as a command's help, need not pay for them.
 if TYPE_CHECKING:
+    from .activation.activepack import ActivePack
     from .artifacts import ArtifactStore
     from .catalog.stage import Catalog, Entry
     from .context import Agents, Ask, Clock
     from .conversation.runnable import RunnablePack
+    from .conversation.session import Session
     from .discovery.findings import Findings
+    from .events import Event
+    from .host import Host
+    from .jobs import MemoryJobs
     from .lock import Gate
+    from .permission import RuleSet
+    from .record import Ledger
     from .record.replays import Unfinished
     from .search import SearchIndex
     from .secrets import SecretStore
@@ -82,6 +76,13 @@ class Toolbox:
         agents: Agents | None = None,
         ledger: Ledger | None = None,
     ) -> None:
+        from .conversation.health import Health  # noqa: PLC0415 - see above
+        from .events import EventLog  # noqa: PLC0415
+        from .host import Folder, NobodyAsks, SystemClock  # noqa: PLC0415
+        from .jobs import MemoryJobs  # noqa: PLC0415
+        from .projection import ProjectionCache  # noqa: PLC0415
+        from .validator import Validators  # noqa: PLC0415
+
         self.policy = policy if policy is not None else Policy()
         self.clock: Clock = clock if clock is not None else SystemClock()
         self.ask: Ask = ask if ask is not None else NobodyAsks()
@@ -89,7 +90,7 @@ class Toolbox:
         self.jobs = jobs if jobs is not None else MemoryJobs(self.clock)
         self.news = EventLog()
         self.validators = Validators()
-        self.projections = projection.ProjectionCache()
+        self.projections = ProjectionCache()
         self.workspace = Folder(self.policy.workspace, trusted=self.policy.trusted)
         self.state = self.policy.state or places.state_folder()
         self._findings = findings
@@ -124,6 +125,16 @@ class Toolbox:
         return self
 
     async def _open(self, stack: contextlib.AsyncExitStack) -> None:
+        from .activation.stage import Activator  # noqa: PLC0415 - see above
+        from .catalog.stage import compose  # noqa: PLC0415
+        from .conversation.session import Session  # noqa: PLC0415
+        from .discovery.stage import discover  # noqa: PLC0415
+        from .execution import Runtime, Scheduler, Threads  # noqa: PLC0415
+        from .lifetimes import Lifetimes  # noqa: PLC0415
+        from .permission import Protected, RuleSet  # noqa: PLC0415
+        from .record import Ledger  # noqa: PLC0415
+        from .sources import Sources  # noqa: PLC0415
+
         policy = self.policy
         findings = self._findings
         if findings is None:
@@ -131,7 +142,7 @@ class Toolbox:
         capabilities = {"ask", "artifacts", "jobs", "secrets"}
         if self.agents is not None:
             capabilities.add("agents")
-        self.catalog = catalog.compose(findings, policy, capabilities=capabilities)
+        self.catalog = compose(findings, policy, capabilities=capabilities)
         if self._given_ledger is not None:
             self.ledger = self._given_ledger
         else:
@@ -164,11 +175,9 @@ class Toolbox:
         stack.push_async_callback(self.jobs.close)
         for name in dict.fromkeys((*policy.guards, *policy.reviewers, *policy.observers)):
             await self.activate(name)
-        self.projectors = [
-            pack.projector
-            for name in policy.projectors
-            if isinstance(pack := await self.activate(name), ActivePack) and pack.projector
-        ]
+        packs = [await self.activate(name) for name in policy.projectors]
+        speaking = [pack for pack in packs if not isinstance(pack, Refusal)]
+        self.projectors = [pack.projector for pack in speaking if pack.projector]
         await self.sources.open()
 
     async def __aexit__(self, *exc: object) -> None:
@@ -179,6 +188,8 @@ class Toolbox:
         stack, self._opened = self._opened, None
         if stack is None:
             return
+        from .lifetimes import finished  # noqa: PLC0415 - see above
+
         await finished(self._close(stack))
 
     async def _close(self, stack: contextlib.AsyncExitStack) -> None:
@@ -233,6 +244,8 @@ class Toolbox:
         return lock.Gate(approved) if approved is not None else None
 
     def _host(self, pack: str) -> Host:
+        from .host import Host  # noqa: PLC0415 - see above
+
         host = self._hosts[pack] = Host(
             pack=pack,
             workspace=self.workspace,
@@ -250,6 +263,8 @@ class Toolbox:
         if resource.scope != "toolbox":
             text = f"resource {resource.name!r} belongs to a session; only ctx.use() gives it"
             raise DeclarationError(text)
+        from .host import RunContext  # noqa: PLC0415 - see above
+
         return await RunContext(self.own_session, host, tool_id=host.pack).use(resource)
 
     def pack_state(self, pack: str) -> Path:
@@ -292,6 +307,8 @@ class Toolbox:
         if self._opened is None:
             text = "the toolbox is not open: async with Toolbox(policy) as box"
             raise StageError(text)
+        from .conversation.session import Session  # noqa: PLC0415 - see above
+
         session = Session(
             self,
             conversation or "anonymous-" + random.token_hex(8),
@@ -317,14 +334,14 @@ class Toolbox:
         if tool.pack == crib.PACK:
             return self.crib
         pack = await self.activate(self.catalog.owner(tool.id) or tool.pack)
-        if isinstance(pack, ActivePack):
+        if not isinstance(pack, Refusal):
             self._ready[tool.id] = pack
         return pack
 
     async def activate(self, pack: str) -> ActivePack | Refusal:
         """Return a pack with its code loaded, or why it is not."""
         active = await self.activator.activate(pack)
-        if isinstance(active, ActivePack) and active.has("toolcrib_observe"):
+        if not isinstance(active, Refusal) and active.has("toolcrib_observe"):
             self.hearing[active.id] = active
         return active
 
@@ -334,6 +351,8 @@ class Toolbox:
             return self.rules
         found = self._rules_elsewhere.get(root)
         if found is None:
+            from .permission import RuleSet  # noqa: PLC0415 - see above
+
             found = RuleSet(self.policy.rules, workspace=root)
             self._rules_elsewhere[root] = found
         return found
@@ -364,9 +383,12 @@ class Toolbox:
 
     def replace_catalog(self, new: Catalog) -> None:
         """Take a new catalog, and say what changed."""
+        from .catalog.stage import changes  # noqa: PLC0415 - see above
+        from .events import Event  # noqa: PLC0415
+
         old, self.catalog = self.catalog, new
         self._ready.clear()
-        difference = catalog.changes(old, new)
+        difference = changes(old, new)
         for session in self._sessions if difference.removed else ():
             session.shown.forget(difference.removed)
         if difference:

@@ -148,7 +148,7 @@ def test_a_source_that_is_not_read_yet_is_not_an_unknown_one(run):
 
     async def main():
         box = Toolbox(Policy(local=[pack_with(hub)], defer=True))
-        import toolcrib.toolbox as module  # noqa: PLC0415 - patience is shortened
+        import toolcrib.sources as module  # noqa: PLC0415 - patience is shortened
 
         class Impatient(module.Sources):
             def __init__(self, toolbox):
