@@ -19,12 +19,12 @@ from .bench import Bench
 from .client import Client, Unsupported
 from .definition import workbench
 from .documents import Opened
-from .features import FEATURES
 from .finding import Program
 from .peer import NoAnswer, RemoteError
 from .places import Place, locate
 from .positions import units_of
 from .server import Server
+from .servers import known_for
 from .spots import Spot, find_spot
 from .texts import Snapshot
 
@@ -157,7 +157,7 @@ class Desk:
         """Return the failure of a method that no server of the file knows."""
         others = [
             spec.name
-            for spec in self.bench.specs(self.language)
+            for spec in known_for(self.language)
             if spec.name not in {server.name for server in self.servers}
         ]
         more = f" Other servers for {self.language}: {', '.join(others)}." if others else ""
@@ -205,9 +205,11 @@ class _Question:
         if self.across:
             await settled(client, end)
         while True:
+            # What counts is when it was asked: it may have finished while it answered.
+            busy = client.progress.busy
             result, opened, spot = await self._once(client)
-            notes = ("indexing",) if self.across and client.progress.busy else ()
-            if not is_nothing(result) or not _is_doubtful(client, opened):
+            notes = ("indexing",) if self.across and busy else ()
+            if not is_nothing(result) or not (busy or _is_doubtful(client, opened)):
                 break
             left = end - asyncio.get_running_loop().time()
             if left <= 0:
@@ -282,8 +284,21 @@ def _indexing(client: Client) -> Unavailable:
     return Unavailable(text, code="lsp.indexing")
 
 
+_WORDS = {
+    "textDocument/typeDefinition": "type_definition",
+    "textDocument/documentSymbol": "symbols",
+    "workspace/symbol": "workspace_symbols",
+    "textDocument/prepareCallHierarchy": "incoming_calls and outgoing_calls",
+    "textDocument/codeAction": "code_action",
+    "textDocument/formatting": "format",
+    "textDocument/rangeFormatting": "format of some lines",
+    "textDocument/diagnostic": "diagnostics",
+}
+
+
 def _said(method: str) -> str:
-    return method.rpartition("/")[2] if method in FEATURES else method
+    """Return a method in the words of our tools."""
+    return _WORDS.get(method) or method.rpartition("/")[2]
 
 
 class told:  # noqa: N801 - used like a function, as ``with told(name):``

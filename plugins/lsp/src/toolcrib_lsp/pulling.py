@@ -58,13 +58,14 @@ async def _pulled(desk: Desk, client: Client, end: float) -> Known:
             params["identifier"] = options["identifier"]
         version, digest = opened.version, opened.snapshot.digest
         changes = client.documents.changes
+        busy = client.progress.busy
         result = await client.request(_PULL, params, until=desk.until)
         items = result.get("items") if isinstance(result, Mapping) else None
         if items is not None:
             path = desk.place.path
             client.published.take(path, items, version=version, changes=changes, digest=digest)
         left = end - loop.time()
-        if items or left <= 0 or not _is_doubtful(client, opened):
+        if items or left <= 0 or not (busy or _is_doubtful(client, opened)):
             break
         await client.progress.changed(min(_POLL, left))
     known = client.published.get(desk.place.path)

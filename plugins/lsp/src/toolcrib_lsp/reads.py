@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from toolcrib import Context, Result, Signature, Text, resources
+from toolcrib import Context, Failed, Result, Signature, Text, resources
 
-from .answers import hover_text
+from .answers import hover_text, is_nothing
 from .asking import Answer, Desk, Target, desk_of, position
 from .client import Client, Unsupported
 from .definition import pack
@@ -151,11 +151,16 @@ async def hover(
         return Result(summary=said, content=[Text(said)], structured=plain(Hovers(hovers=())))
     value = Hovers(hovers=(Hover(server=answer.client.name, text=text),))
     return Result(
-        summary=text.strip("`\n").splitlines()[0][:120],
+        summary=_first_line(text),
         content=[Text(text)],
         structured=plain(value),
         notes=answer.notes,
     )
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if not line.startswith("```")]
+    return next((line[:120] for line in lines if line), "")
 
 
 def _at(client: Client, opened: Opened, spot: Spot | None) -> dict[str, Any]:
@@ -191,6 +196,9 @@ async def _places(
         across=method in {"textDocument/references", "textDocument/implementation"},
     )
     found = answer.reader.locations(answer.result)
+    if not found and not is_nothing(answer.result):
+        text = f"{answer.client.name} answered with places that cannot be read."
+        raise Failed(text, code="lsp.bad_answer")
     shown, after = page(found, limit, cursor, repr)
     value = Locations(
         locations=tuple(shown), total=len(found), server=answer.client.name, cursor=after

@@ -55,6 +55,8 @@ class Server:
         self._starting: asyncio.Task[Client] | None = None
         self._deaths: deque[tuple[float, str]] = deque(maxlen=32)
         self._closed = False
+        # Their pipes are closed when there is time.
+        self._dead: list[Client] = []
 
     @property
     def name(self) -> str:
@@ -102,9 +104,9 @@ class Server:
         if client is not None:
             return client
         if self._starting is None:
-            self._check()
             if self.client is not None:
                 self._bury(self.client)
+            self._check()
             self._starting = asyncio.create_task(self._start(), name=f"start {self.name}")
             self._starting.add_done_callback(self._began)
         starting = self._starting
@@ -129,10 +131,16 @@ class Server:
     def _bury(self, client: Client) -> None:
         """Note the death of the client before this one, once."""
         self.client = None
+        self._dead.append(client)
         if client.ended is not None and client.ended != "was stopped":
             self._note_death(str(client.closed()))
 
+    async def _tidy(self) -> None:
+        while self._dead:
+            await self._dead.pop().stop()
+
     async def _start(self) -> Client:
+        await self._tidy()
         if self._deaths:
             since = time.monotonic() - self._deaths[-1][0]
             pause = min(_PAUSE * 2 ** (len(self._deaths) - 1), _LONGEST_PAUSE)
@@ -199,3 +207,4 @@ class Server:
         client, self.client = self.client, None
         if client is not None:
             await client.stop()
+        await self._tidy()
