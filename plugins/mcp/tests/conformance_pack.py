@@ -27,10 +27,14 @@ from toolcrib import (
     Unavailable,
 )
 from toolcrib.tool import Description
+
 from toolcrib_mcp.offers import Offers
 
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAA"
+    "AABJRU5ErkJggg=="
+)
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 
 pack = Pack("conformance", title="Conformance fixtures")
@@ -196,7 +200,7 @@ async def test_reconnection(ctx: Context) -> str:
         "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
     },
 )
-async def test_x_mcp_header(ctx: Context, region: str = "<none>") -> str:
+async def test_x_mcp_header(ctx: Context, region: str = "") -> str:  # noqa: PT028 - no test
     """Take an argument that goes into a header as well."""
     return f"region={region}"
 
@@ -403,7 +407,7 @@ async def watched() -> str:
 
 
 @offers.template("test://template/{id}/data", name="data", media_type="application/json")
-async def data(id: str) -> str:  # noqa: A002 - the suite's word
+async def data(id: str) -> str:
     return json.dumps({"id": id, "templateTest": True, "data": f"Data for ID: {id}"})
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from conformance_pack import offers, pack
 from toolcrib import Policy
+
 from toolcrib_mcp.serving import run
 
 

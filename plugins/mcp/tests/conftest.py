@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from mcp_kit import PEER, FakePeer, marked  # noqa: E402 - it stands beside this file
+from mcp_kit import PEER, FakePeer, marked
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from toolcrib import Allow, Policy, Session, Toolbox
+
 from toolcrib_mcp import pack
 from toolcrib_mcp.owned import MARK
 

@@ -41,7 +41,7 @@ class Peer:
         self.write({"jsonrpc": "2.0", "id": number, "result": result})
 
     def run(self) -> None:
-        self.note(event="start", env=dict(os.environ), cwd=os.getcwd())
+        self.note(event="start", env=dict(os.environ), cwd=str(Path.cwd()))
         for step in self.plan.get("before", []):
             self.act(step, None, {})
         for line in sys.stdin:

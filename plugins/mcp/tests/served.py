@@ -15,6 +15,7 @@ import attrs
 import click
 
 from toolcrib import Context, Failed, Pack, Policy, Signature
+
 from toolcrib_mcp.serving import run
 
 

@@ -36,7 +36,10 @@ def run(work: Any) -> None:
 
 def test_every_part_of_a_result_comes_through(tmp_path: Path, peer: Any) -> None:
     """Pictures stay pictures, odd parts are named, and no base64 lands in text."""
-    png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    png = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+        "awAAAABJRU5ErkJggg=="
+    )
     content = [
         {"type": "text", "text": "plain \x1b[31mred\x1b[0m"},
         {"type": "image", "data": png, "mimeType": "image/jpeg"},

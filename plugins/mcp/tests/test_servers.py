@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_kit import marked, opened, tool, until, yes
+
 from toolcrib_mcp.owned import MARK
 
 
@@ -297,13 +298,13 @@ def test_a_server_that_will_not_go_is_killed(tmp_path: Path, peer: Any) -> None:
 
 
 def test_connections_close_in_any_order_from_any_task(tmp_path: Path, peer: Any) -> None:
-    """Opened in one task and closed in another, during a call, twice: nothing unrelated ends."""
+    """Opened in one task and closed in another, in a call, twice: nothing else ends."""
+    import logging
+
     from types import SimpleNamespace
 
     from toolcrib_mcp.server import Server
     from toolcrib_mcp.settings import read_servers
-
-    import logging
 
     async def main() -> None:
         calls = {"t": [{"sleep": 5.0}]}
@@ -405,7 +406,8 @@ def test_instructions_and_texts_are_cleaned_and_bounded(tmp_path: Path, peer: An
         one = peer(plan)
         async with opened(tmp_path, {"a": one}) as (box, session):
             text = box.catalog["mcp.a.t"].tool.description.text()
-            assert text.startswith("do this now") and len(text) < 17_000
+            assert text.startswith("do this now")
+            assert len(text) < 17_000
             (facts,) = (await session.call("mcp.servers")).result.content[0].value
             assert facts["instructions (untrusted)"].startswith("do this now")
 

@@ -20,7 +20,6 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-
 from mcp_kit import until
 
 
@@ -351,7 +350,7 @@ def test_a_cancelled_call_is_stopped_and_never_answered(tmp_path: Path) -> None:
             await until(lambda: any("progressToken" in str(m) for m in raw.seen))
             for number in 1, 2, 3:
                 raw.cancel(number)
-            await until(lambda: (tmp_path / "cleaned").exists())
+            await until((tmp_path / "cleaned").exists)
             await until(lambda: (tmp_path / "cleaned").read_text().count("x") == 3)
             before = len(raw.seen)
             await asyncio.sleep(0.3)

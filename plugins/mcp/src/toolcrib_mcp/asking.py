@@ -137,7 +137,7 @@ class Asking:
                 text = f"{self._server.name} wants an address visited first; nobody agreed."
                 raise Refused(text, code="mcp.input_refused")
 
-    # -- people ---------------------------------------------------------------------------------
+    # -- people -----------------------------------------------------------------------
 
     async def _elicited(self, ctx: Context, params: Any) -> types.ElicitResult:
         message = cleaned(str(params.message))[:_MOST_TEXT]
@@ -165,7 +165,7 @@ class Asking:
         agreed = await ctx.ask.url(text, url)
         return types.ElicitResult(action="accept" if agreed else "decline")
 
-    # -- the app's model --------------------------------------------------------------------------
+    # -- the app's model ----------------------------------------------------------------
 
     async def _sampled_by(self, ctx: Context, params: types.CreateMessageRequestParams) -> Any:
         agents = ctx.host.agents

@@ -40,7 +40,7 @@ MOST_ROUNDS = 10
 _MOST_REPORTS = 256
 
 
-class Lost(ConnectionError):
+class Lost(ConnectionError):  # noqa: N818 - it says what is so
     """Raised when a request was sent and its answer cannot come any more.
 
     A call with effects ends as *uncertain*; only one that is idempotent, by the word of a

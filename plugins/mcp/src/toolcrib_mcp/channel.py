@@ -24,7 +24,6 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning, NoBackChannelError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
 from toolcrib import Unavailable
 
 
@@ -75,7 +74,7 @@ class Channel:
     @property
     def wants_progress(self) -> bool:
         """Whether the client asked to hear how the call goes on."""
-        meta: Mapping[str, Any] = self.ctx.meta or {}  # type: ignore[assignment]
+        meta: Mapping[str, Any] = self.ctx.meta or {}
         return meta.get("progress_token", meta.get("progressToken")) is not None
 
     def can(self, what: str) -> bool:
@@ -128,7 +127,7 @@ class Channel:
                 one.answer.set_result(None)
         self.wanted.clear()
 
-    # -- progress and logs ----------------------------------------------------------------------
+    # -- progress and logs -------------------------------------------------------------
 
     async def progress(self, data: Mapping[str, Any]) -> None:
         """Report progress; it always goes on, as the protocol wants it."""

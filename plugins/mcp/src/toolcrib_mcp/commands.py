@@ -184,7 +184,8 @@ def _save(policy: Policy, name: str, entry: Mapping[str, Any]) -> None:
         old = policy.file.read_text(encoding="utf-8")
         tomltext.write(policy.file, tomltext.with_server(old, name, entry))
     except (OSError, ValueError) as error:
-        raise click.ClickException(f"{policy.file}: {error}") from error
+        message = f"{policy.file}: {error}"
+        raise click.ClickException(message) from error
 
 
 @mcp.command()
@@ -203,7 +204,8 @@ def remove(*, policy_file: Path | None, name: str) -> None:
         old = policy.file.read_text(encoding="utf-8")
         tomltext.write(policy.file, tomltext.without_server(old, name))
     except (OSError, ValueError) as error:
-        raise click.ClickException(f"{policy.file}: {error}") from error
+        message = f"{policy.file}: {error}"
+        raise click.ClickException(message) from error
     if found is not None and found.oauth is not None:
         oauth.forget(found, _state(policy))
 

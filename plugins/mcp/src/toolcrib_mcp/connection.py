@@ -158,7 +158,7 @@ class Connection:
             await asyncio.wait([self._task])
         self.state = "closed"
 
-    # -- the owner task ------------------------------------------------------------------
+    # -- the owner task ----------------------------------------------------------------
 
     async def _own(self) -> None:
         attempts = 0
@@ -266,7 +266,7 @@ class Connection:
     async def _listen(self, live: Live) -> None:
         """Hear of changes where the protocol has a stream for them."""
         able = live.capabilities
-        wanted = {
+        wanted: dict[str, Any] = {
             "tools_list_changed": bool(able.tools and able.tools.list_changed),
             "prompts_list_changed": bool(able.prompts and able.prompts.list_changed),
             "resources_list_changed": bool(able.resources and able.resources.list_changed),
@@ -301,7 +301,7 @@ class Connection:
             self.state = state
             self._changed()
 
-    # -- opening ---------------------------------------------------------------------------
+    # -- opening -----------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
     async def _open(self) -> AsyncIterator[Live]:

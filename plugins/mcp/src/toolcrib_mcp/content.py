@@ -112,7 +112,9 @@ class Content:
         unknown = [n for n in arguments if n not in declared]
         if missing or unknown:
             words = [f"{n} is missing" for n in missing] + [f"{n} is unknown" for n in unknown]
-            raise Invalid("/arguments", f"The prompt's arguments: {', '.join(words)}.")
+            text = f"The prompt's arguments: {', '.join(words)}."
+            pointer = "/arguments"
+            raise Invalid(pointer, text)
 
     async def _rounds(
         self, ctx: Context, make: Any, params: dict[str, Any]
@@ -160,7 +162,7 @@ class Content:
         texts = [one_line(v, 500) for v in values or () if isinstance(v, str)]
         return list(dict.fromkeys(texts))[:_MOST_VALUES]
 
-    # -- subscriptions -------------------------------------------------------------------------
+    # -- subscriptions -----------------------------------------------------------------
 
     async def subscribe(self, uri: str) -> None:
         """Count how often a resource changes; holds across reconnections."""

@@ -22,8 +22,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from .gateway import Clients
 from .events import Kept
+from .gateway import Clients
 from .handlers import Served
 from .stdio import PipeReader, PipeWriter
 
@@ -43,7 +43,7 @@ _SESSION = b"mcp-session-id"
 _BODY = 4 * 1024 * 1024
 
 
-# -- the process's own pipes ----------------------------------------------------------------------
+# -- the process's own pipes ---------------------------------------------------------
 
 
 @contextlib.asynccontextmanager
@@ -89,7 +89,7 @@ async def serve_stdio(served: Served) -> None:
         await served.server.run(reader, writer, served.options())
 
 
-# -- HTTP -----------------------------------------------------------------------------------------
+# -- HTTP ------------------------------------------------------------------------------
 
 
 def is_loopback(host: str) -> bool:
@@ -142,6 +142,7 @@ class Guard:
         self._owners: dict[bytes, str] = {}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Let a request in, or answer why not."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

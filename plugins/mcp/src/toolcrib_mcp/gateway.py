@@ -18,7 +18,6 @@ import mcp_types as types
 
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
-
 from toolcrib import Allow, AllowRule, Deny, Question, Session, Toolbox
 
 from .channel import CURRENT, Channel, ClientAsk
@@ -87,7 +86,7 @@ class Client:
         if self._open:
             await self.session.close()
 
-    # -- what it sees -----------------------------------------------------------------------------
+    # -- what it sees ------------------------------------------------------------------
 
     async def view(self) -> Any:
         """Return the tools that the client sees now; made again only when they changed."""
@@ -104,7 +103,7 @@ class Client:
         shown = {wire: alias for alias, wire in self._aliases.items()}
         return [{**d, "name": shown.get(d["name"], d["name"])} for d in view.declarations]
 
-    # -- calls ------------------------------------------------------------------------------------
+    # -- calls -------------------------------------------------------------------------
 
     async def call(self, channel: Channel, name: str, arguments: Mapping[str, Any]) -> Any:
         """Take a call through all stages.
@@ -137,10 +136,10 @@ class Client:
             await batch.complete()
         needed = _NEEDED.get(batch.outcomes[0].code or "")
         if needed is not None and channel.modern:
-            message = f"{name} needs a client that declares {needed}"
-            data = {"requiredCapabilities": {needed: {}}}
+            text = f"{name} needs a client that declares {needed}"
+            data: dict[str, Any] = {"requiredCapabilities": {needed: {}}}
             raise MCPError(
-                code=types.MISSING_REQUIRED_CLIENT_CAPABILITY, message=message, data=data
+                code=types.MISSING_REQUIRED_CLIENT_CAPABILITY, message=text, data=data
             )
         (answer,) = view.results(batch)
         return answer["result"]
@@ -172,7 +171,7 @@ class Client:
         different, self._loaded = count != self._loaded, count
         return different
 
-    # -- rounds -----------------------------------------------------------------------------------
+    # -- rounds ------------------------------------------------------------------------
 
     async def rounds(
         self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams

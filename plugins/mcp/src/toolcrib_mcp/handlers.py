@@ -25,7 +25,6 @@ from mcp.shared.subscriptions import (
     ToolsListChanged,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
 from toolcrib import Toolbox, ToolcribError
 
 from .channel import CURRENT, Channel
@@ -133,7 +132,7 @@ class Served:
             self._listening[id(client)] = ctx.session
         yield client
 
-    # -- tools --------------------------------------------------------------------------------------
+    # -- tools -------------------------------------------------------------------------
 
     async def _list_tools(self, ctx: Context, params: Any) -> Any:
         async with self._client(ctx) as client:
@@ -168,7 +167,7 @@ class Served:
         loop = asyncio.get_running_loop()
 
         def leave() -> None:
-            task = loop.create_task(close())
+            task = loop.create_task(_awaited(close()))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 
@@ -182,7 +181,7 @@ class Served:
                 with contextlib.suppress(Exception):
                     await session.send_tool_list_changed()
 
-    # -- resources ------------------------------------------------------------------------------------
+    # -- resources ---------------------------------------------------------------------
 
     async def _list_resources(self, ctx: Context, params: Any) -> Any:
         found: list[dict[str, Any]] = [
@@ -248,7 +247,7 @@ class Served:
             client.level = str(params.level)
         return types.EmptyResult()
 
-    # -- prompts and completions ------------------------------------------------------------------------
+    # -- prompts and completions -------------------------------------------------------
 
     async def _list_prompts(self, ctx: Context, params: Any) -> Any:
         found = [
@@ -317,6 +316,10 @@ def _whole(ctx: Context, result: dict[str, Any], mark: str | None = None) -> dic
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
     return result
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work
 
 
 async def _messages(get: Any, arguments: dict[str, Any], description: str) -> Any:

@@ -112,7 +112,7 @@ def _(server: str, name: str, arguments: dict[str, str] | None = None) -> Signat
 
 
 @pack.tool(effects={"net_read"}, idempotent="yes", concurrency="shared")
-async def complete(
+async def complete(  # noqa: PLR0917 - a model gives them by name
     ctx: Context,
     server: Name,
     of: Annotated[Literal["prompt", "resource"], "What the argument belongs to"],
@@ -131,7 +131,7 @@ async def complete(
 
 
 @complete.signature
-def _(
+def _(  # noqa: PLR0917 - as above
     server: str,
     of: Literal["prompt", "resource"],
     name: str,

@@ -17,7 +17,7 @@ from .wire import RAW
 
 __all__ = ["ANY", "Listed", "Unlistable", "everything"]
 
-ANY: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+ANY: Any = TypeAdapter(dict[str, Any])
 """Takes a result as it is."""
 
 MOST_PAGES = 200

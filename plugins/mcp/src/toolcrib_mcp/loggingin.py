@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import webbrowser
 
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 import click
 
 from mcp.shared.auth import AuthorizationCodeResult
-
 from toolcrib import Policy, Toolbox
 
 from . import oauth
@@ -34,7 +33,7 @@ class Waiting:
         self._answer: asyncio.Future[AuthorizationCodeResult] | None = None
         self._server: asyncio.Server | None = None
 
-    async def __aenter__(self) -> Waiting:
+    async def __aenter__(self) -> Self:
         self._answer = asyncio.get_running_loop().create_future()
         self._server = await asyncio.start_server(self._visited, "127.0.0.1", self._port)
         return self

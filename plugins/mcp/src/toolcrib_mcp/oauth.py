@@ -24,7 +24,7 @@ from mcp.shared.auth import (
     OAuthClientMetadata,
     OAuthToken,
 )
-
+from pydantic import AnyUrl
 from toolcrib import Unavailable
 
 from .settings import ServerConfig
@@ -122,7 +122,7 @@ def interactive(
     scopes = settings.get("scopes")
     metadata = OAuthClientMetadata(
         client_name="toolcrib",
-        redirect_uris=[settings.get("redirect_uri") or redirect_uri(settings)],
+        redirect_uris=[AnyUrl(settings.get("redirect_uri") or redirect_uri(settings))],
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
         scope=" ".join(scopes) if scopes else None,

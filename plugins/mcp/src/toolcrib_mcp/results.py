@@ -101,7 +101,7 @@ class Normal:
             told("\n\n".join(texts)) or f"The server {self._server} says only that it failed."
         )
 
-    # -- parts -----------------------------------------------------------------------------
+    # -- parts -------------------------------------------------------------------------
 
     async def _part(self, part: Any) -> list[Block]:
         if not isinstance(part, Mapping):
@@ -214,7 +214,7 @@ class Normal:
             digest = hashlib.sha256(raw).hexdigest()
             return Text(f"[{title}: {media}, {len(raw)} bytes, sha256 {digest}; not stored]")
 
-    # -- structured output -------------------------------------------------------------------
+    # -- structured output -------------------------------------------------------------
 
     def _structured(
         self,

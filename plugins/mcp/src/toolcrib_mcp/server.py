@@ -91,7 +91,7 @@ class Server:
             auth=lambda: oauth.stored(config, host.state),
         )
 
-    # -- the live source --------------------------------------------------------------------
+    # -- the live source ---------------------------------------------------------------
 
     async def open(self, changed: Callable[[], None]) -> None:
         """Start to connect, and wait for the first answer; a failure is told by ``tools``."""
@@ -124,7 +124,7 @@ class Server:
             await asyncio.wait([self._relisting])
         await self.connection.close()
 
-    # -- what the connection tells ---------------------------------------------------------
+    # -- what the connection tells -----------------------------------------------------
 
     async def _opened(self, live: Live) -> None:
         await self._read_tools(live)
@@ -188,7 +188,7 @@ class Server:
         self.logs.append(Logged(str(params.level), text))
         self.host.logger.debug("%s: %s: %s", self.name, params.level, text)
 
-    # -- calls ----------------------------------------------------------------------------------
+    # -- calls -------------------------------------------------------------------------
 
     async def _run(self, ctx: Context, tool: str, arguments: dict[str, Any]) -> Any:
         return await calls.call(self, ctx, tool, arguments)
@@ -227,7 +227,7 @@ class Server:
             roots=[types.Root(uri=root.as_uri(), name=root.name or str(root))]  # type: ignore[arg-type]
         )
 
-    # -- for people and helpers -----------------------------------------------------------------
+    # -- for people and helpers --------------------------------------------------------
 
     def instructions(self) -> str:
         """Return what the server says about its use: bounded, untrusted text."""

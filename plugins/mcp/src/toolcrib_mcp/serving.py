@@ -126,7 +126,8 @@ def _offers(name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute or "offers")
     except (ImportError, AttributeError) as error:
-        raise click.ClickException(f"{name}: {error}") from error
+        message = f"{name}: {error}"
+        raise click.ClickException(message) from error
 
 
 async def _stdio(clients: Any, offers: Any) -> None:
@@ -156,7 +157,8 @@ async def _http(
     try:
         sock.bind((host, port))
     except OSError as error:
-        raise click.ClickException(f"{host}:{port}: {error.strerror}") from error
+        message = f"{host}:{port}: {error.strerror}"
+        raise click.ClickException(message) from error
     port = sock.getsockname()[1]
     app = endpoint.http_app(served, host=host, port=port, **options)
     shown = f"[{host}]" if ":" in host else host
@@ -214,7 +216,8 @@ def _tokens(address: str, token_file: Path | None, *, everybody: bool) -> Any:
 
 def _read_tokens(path: Path) -> dict[str, str]:
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise click.ClickException(f"{path}: others can read it; chmod 600 {path}")
+        message = f"{path}: others can read it; chmod 600 {path}"
+        raise click.ClickException(message)
     found: dict[str, str] = {}
     for line in path.read_text().splitlines():
         words = line.split()
@@ -222,10 +225,12 @@ def _read_tokens(path: Path) -> dict[str, str]:
             continue
         name, token = (words[0], words[1]) if len(words) > 1 else (_login(), words[0])
         if len(token) < 16:
-            raise click.ClickException(f"{path}: the token of {name} is shorter than 16")
+            message = f"{path}: the token of {name} is shorter than 16"
+            raise click.ClickException(message)
         found[token] = name
     if not found:
-        raise click.ClickException(f"{path}: it holds no token")
+        message = f"{path}: it holds no token"
+        raise click.ClickException(message)
     return found
 
 

@@ -135,7 +135,7 @@ class Servers:
     problems: tuple[Problem, ...] = ()
 
 
-class _Wrong(ValueError):
+class _Wrong(ValueError):  # noqa: N818 - as it reads where it is raised
     pass
 
 
@@ -294,26 +294,31 @@ def _config(
         raise _Wrong(text)
     values: dict[str, Any] = {}
     for key, value in entry.items():
-        own = _ALIASES.get(key, key)
-        if foreign and key in _IGNORED:
-            continue
-        if own not in _KEYS:
-            text = f"{key!r} is no setting of a server; there are: {', '.join(sorted(_KEYS))}"
-            raise _Wrong(text)
-        if own == "transport" and isinstance(value, str):
-            value = _TRANSPORTS.get(value, value)  # noqa: PLW2901 - another client's word
-        if foreign and own == "timeout" and isinstance(value, int | float) and value > 3600:
-            value = value / 1000  # noqa: PLW2901 - other clients count milliseconds
-        try:
-            values[own] = _KEYS[own](value)
-        except _Wrong as error:
-            text = f"{key}: {error}"
-            raise _Wrong(text) from None
+        if not (foreign and key in _IGNORED):
+            own, converted = _setting(key, value, foreign=foreign)
+            values[own] = converted
     if foreign:
         # What another client's file says about trust is not this user's word.
         for key in ("trusted", "effects", "sampling"):
             values.pop(key, None)
     return _checked(name, values, where, lookup)
+
+
+def _setting(key: str, value: Any, *, foreign: bool) -> tuple[str, Any]:
+    """Return a setting under our own name, converted."""
+    own = _ALIASES.get(key, key)
+    if own not in _KEYS:
+        text = f"{key!r} is no setting of a server; there are: {', '.join(sorted(_KEYS))}"
+        raise _Wrong(text)
+    if own == "transport" and isinstance(value, str):
+        value = _TRANSPORTS.get(value, value)
+    if foreign and own == "timeout" and isinstance(value, int | float) and value > 3600:
+        value = value / 1000  # Other clients count milliseconds.
+    try:
+        return own, _KEYS[own](value)
+    except _Wrong as error:
+        text = f"{key}: {error}"
+        raise _Wrong(text) from None
 
 
 def _checked(
@@ -409,9 +414,11 @@ def read(
     """Read the pack's settings; the policy's own table wins over files."""
     configs: dict[str, ServerConfig] = {}
     problems: list[Problem] = []
-    for key in settings:
-        if key not in {"servers", "files"}:
-            problems.append(Problem("", f"pack.mcp: {key!r} is no setting; use servers, files"))
+    problems += [
+        Problem("", f"pack.mcp: {key!r} is no setting; use servers, files")
+        for key in settings
+        if key not in {"servers", "files"}
+    ]
     files = settings.get("files", ())
     for name in files if isinstance(files, list | tuple) else [files]:
         found = read_file(root / Path(str(name)).expanduser(), lookup=lookup)

@@ -134,8 +134,10 @@ class PipeReader(_Stream):
 
 
 def _deep_answer(line: bytes) -> SessionMessage | None:
-    """Read an answer that is nested too deeply for the SDK; one that cannot be read ends
-    its request, for which nothing else would come."""
+    """Read an answer that is nested too deeply for the SDK.
+
+    One that cannot be read at all ends its request, for which nothing else would come.
+    """
     if not line.lstrip().startswith(b"{") or b'"jsonrpc"' not in line:
         return None
     try:

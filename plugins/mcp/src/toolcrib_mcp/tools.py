@@ -59,7 +59,7 @@ class Offer:
     hints: Mapping[str, str] = attrs.field(factory=dict)
 
 
-class _Bad(ValueError):
+class _Bad(ValueError):  # noqa: N818 - as it reads where it is raised
     pass
 
 
@@ -134,6 +134,8 @@ def _tool(config: ServerConfig, raw: Any) -> Tool:
     hints = hints if isinstance(hints, Mapping) else {}
     title = _title(raw, hints, remote)
     trusted = config.trusted
+    # Any: type checkers cannot see through the converters of a tool.
+    tags: Any = ("mcp", config.name)
     return Tool(
         id=f"mcp.{config.name}.{remote}",
         title=title,
@@ -143,7 +145,7 @@ def _tool(config: ServerConfig, raw: Any) -> Tool:
         # the call, and this one's effect has happened. What it should be still pins it.
         version=_version(raw.get("outputSchema")),
         category="mcp",
-        tags=("mcp", config.name),
+        tags=tags,
         effects=_effects(config, hints),
         idempotent=(
             Idempotence.YES
@@ -172,12 +174,10 @@ def _description(
     if len(text) > _MOST_TEXT:
         text = text[:_MOST_TEXT] + " […]"
     summary, _, details = text.partition("\n\n")
-    cautions = []
+    cautions: Any = ()
     if _hint(hints, "destructiveHint") is True and not _reads_only(hints):
-        cautions.append("The server says that this may destroy something.")
-    return Description(
-        summary=summary or title, details=details.strip(), cautions=tuple(cautions)
-    )
+        cautions = ("The server says that this may destroy something.",)
+    return Description(summary or title, details.strip(), (), cautions)
 
 
 def _schema(value: Any, what: str) -> dict[str, Any]:
@@ -218,7 +218,8 @@ def _input_schema(value: Any) -> dict[str, Any]:
     elif kind != "object":
         text = f"its arguments are declared as {one_line(kind, 40)}, not as an object"
         raise _Bad(text)
-    return _without_headers(schema)
+    clean: dict[str, Any] = _without_headers(schema)
+    return clean
 
 
 def _without_headers(schema: Any) -> Any:

@@ -9,7 +9,7 @@ looks at the raw value part by part.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import anyio
 import anyio.abc
@@ -77,7 +77,7 @@ class Watched:
         """Stop reading."""
         await self._inner.aclose()
 
-    async def __aenter__(self) -> Watched:
+    async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
         return self
 
