@@ -53,6 +53,28 @@ def test_a_resource_opens_once_for_many_users():
     assert asyncio.run(main()) == (["db"] * 5, ["open", "close"])
 
 
+@pytest.mark.parametrize("when", ["opening", "closing"])
+@pytest.mark.parametrize("error", [SystemExit(3), BaseExceptionGroup("g", [SystemExit(3)])])
+def test_a_resource_cannot_stop_the_event_loop(when, error):
+    """What would end the process is a failure of that resource."""
+
+    async def end():
+        raise error
+
+    async def main():
+        lifetimes = Lifetimes("session")
+        resource = recorder([], "db", **{when: end})
+        try:
+            await lifetimes.use(resource, dict)
+        except Unavailable as failure:
+            return str(failure)
+        finally:
+            await lifetimes.close()
+        return lifetimes.failures[0]
+
+    assert type(error).__name__ in asyncio.run(main())
+
+
 def test_resources_close_in_reverse_order_each_in_the_task_that_opened_it():
     """Last opened is first closed."""
 

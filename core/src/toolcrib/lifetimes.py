@@ -79,7 +79,10 @@ class Lifetimes:
                 text = f"resource {resource.name!r}: the {self.scope} closed meanwhile"
                 owner.ready.set_exception(Unavailable(text))
             raise
-        except Exception as error:  # noqa: BLE001 - pack code; reported, never swallowed
+        except (GeneratorExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - pack code; reported, never swallowed
+            # SystemExit too: out of a task it would stop the app's event loop.
             text = f"resource {resource.name!r}: {type(error).__name__}: {error}"
             if owner.ready.done():
                 self.failures.append(f"{text} (while closing)")

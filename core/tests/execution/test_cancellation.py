@@ -158,6 +158,31 @@ def test_a_handler_that_swallows_its_cancellation_is_left_behind(bench, go):
     assert not bench.runtime.leftovers
 
 
+def test_a_handler_that_was_left_behind_cannot_stop_the_event_loop(bench, go):
+    """What would end the process is how that handler ended."""
+    release = asyncio.Event()
+
+    async def handler(ctx):
+        while True:
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+            raise SystemExit(3)
+
+    async def main():
+        task = await interrupted(bench, handler, tool=bench.tool(effects=READS))
+        bench.clock.advance(2)
+        await turns()
+        await task
+        release.set()
+        await turns()
+        return "the loop goes on"
+
+    assert go(main) == "the loop goes on"
+    assert not bench.runtime.leftovers
+
+
 def test_closing_ends_what_was_left_behind(bench, go):
     """No task outlives the toolbox."""
 

@@ -284,7 +284,12 @@ def _carry_on(
                 return stop.value
 
     async def carrier() -> Any:
-        return await rest()
+        try:
+            return await rest()
+        except SystemExit as error:
+            # Out of a task it would stop the app's event loop.
+            message = f"SystemExit: {error}"
+            raise RuntimeError(message) from error
 
     return asyncio.get_running_loop().create_task(carrier(), context=variables)
 
