@@ -596,3 +596,41 @@ def test_unreachable_place_is_told_from_a_missing_name(policy):
     missing = refused(policy(), "http://missing.test/")
     assert (gone.code, gone.retryable) == ("net.connect_failed", True)
     assert (missing.code, missing.kind) == ("net.name_not_found", "not_found")
+
+
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: a\r\n folded\r\nContent-Length: 2\r\n\r\nhi", 200),
+        (b"HTTP/1.1 200 OK\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nhi", 200),
+        (b"HTTP/1.1 304 Not Modified\r\n\r\n", 304),
+        (b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", None),
+        (b"HTTP/1.1 200 OK\r\nX: a\nY: b\r\nContent-Length: 2\r\n\r\nhi", 200),
+        (b"HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\nhi", None),
+    ],
+)
+def test_odd_headers_are_read_or_refused_but_never_split(site, policy, raw, status):
+    async def send(asked, writer):
+        writer.write(raw)
+        await writer.drain()
+
+    site.add("/a", send)
+    if status is None:
+        assert refused(policy(), site.url("/a", "site.test")).code == "net.protocol_error"
+        return
+    found = fetch(policy(), site.url("/a", "site.test"))
+    assert found.status == status
+    assert all("\n" not in value and "\r" not in value for _, value in found.headers)
+
+
+@pytest.mark.parametrize("answers", [[], ["not an address"]])
+def test_resolver_without_a_usable_answer_is_told(site, policy, answers):
+    resolver = FixedResolver({"odd.test": answers})
+    error = refused(policy(), site.url("/", "odd.test"), resolver=resolver)
+    assert error.code in {"net.name_not_found", "net.resolver_failed"}
+
+
+def test_look_alike_name_is_another_host(site, policy):
+    error = refused(policy(), f"http://s\u0456te.test:{site.port}/")
+    assert error.code == "net.name_not_found"
+    assert "xn--" in error.text

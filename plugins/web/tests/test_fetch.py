@@ -668,3 +668,18 @@ def test_hundred_fetches_at_once(site, web):
 
     assert {str(outcome.status) for outcome in async_run(main())} == {"ok"}
     assert len(site.asked) == 100
+
+
+@pytest.mark.parametrize("status", [400, 401, 407, 418, 422, 451, 501, 999])
+def test_every_other_status_ends_with_its_own_code(site, web, status):
+    site.add("/x", reply(status, "no", [("WWW-Authenticate", 'Basic realm="x"')]))
+    outcome = web.fetch(site.url("/x", "site.test"))
+    assert (outcome.status, outcome.code) == ("failed", f"web.http_{status}")
+    assert not outcome.retryable
+
+
+def test_rule_is_matched_on_the_ascii_form_of_a_name(site, web):
+    web.policy["rules"] = ["deny web.fetch(host=xn--e1afmkfd.example)"]
+    for host in ("пример.example", "XN--E1AFMKFD.example.", "пример.example."):
+        outcome = web.fetch(f"http://{host}/")
+        assert (outcome.status, outcome.code) == ("refused", "rule.denied")

@@ -435,9 +435,9 @@ def test_results_in_scripts_without_spaces_are_judged_by_their_letters():
     assert fitting(found, Query(text="x"), ["example"]) == []
 
 
-def test_health_rests_a_provider_longer_each_time():
+def test_health_rests_a_provider_longer_each_time(tmp_path):
     now = [0.0]
-    health = Health(pytest.importorskip("pathlib").Path("unused"), clock=lambda: now[0])
+    health = Health(tmp_path, clock=lambda: now[0])
     pauses = []
     for _ in range(3):
         health.failed("a")
