@@ -39,6 +39,7 @@ def test_a_calls_whole_story_is_told_by_its_id(home, told):
     (receipt,) = home.json("ledger", "show", "c")
     story = json.loads(home.run("ledger", "show", receipt["call_id"]).stdout)
     assert [entry["kind"] for entry in story] == ["intent", "outcome"]
+    assert story[1]["text"]["outcome"]["status"] == "ok"
     assert home.run("ledger", "show", "call_missing").exit_code == 1
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import json
 import time
 
 from pathlib import Path
@@ -20,7 +22,7 @@ from .output import complain, json_option, print_json, print_line, say, table
 
 if TYPE_CHECKING:
     from toolcrib.outcome import Receipt
-    from toolcrib.record import Ledger
+    from toolcrib.record import Entry, Ledger
 
 
 __all__ = ["ledger"]
@@ -64,6 +66,14 @@ def _row(receipt: Receipt) -> tuple[str, ...]:
     )
 
 
+def _story(entry: Entry) -> dict[str, Any]:
+    """Show what an entry says as it is, not as text within text."""
+    facts = attrs.asdict(entry)
+    with contextlib.suppress(ValueError):  # What was tampered with may be anything.
+        facts["text"] = json.loads(entry.text)
+    return facts
+
+
 _COLUMNS = ("#", "ended", "tool", "status", "code", "decided by")
 
 
@@ -89,7 +99,7 @@ def show(*, conversation: str, as_json: bool, **options: Any) -> None:
     """Show the receipts of CONVERSATION, in order; one call's whole story by its id."""
     with _open(**options) as book:
         if conversation.startswith("call_"):
-            history = [attrs.asdict(entry) for entry in book.history(conversation)]
+            history = [_story(entry) for entry in book.history(conversation)]
             if not history:
                 complain(f"there is no call {conversation!r}", code=EXIT["not_ok"])
             print_json(history)
