@@ -112,8 +112,9 @@ def test_a_server_of_the_official_sdk(
             outcome = await session.call("mcp.sdk.add", {"a": 2, "b": 3}, approver=yes)
             assert outcome.status == "ok", outcome
             assert outcome.result.structured == {"result": 5}
-            asked = await session.call("mcp.sdk.ask", {}, approver=yes)
-            assert "Ada" in asked.result.content[0].text, asked
+            if revision == "legacy":  # The newer one has rounds, which this tool does not use.
+                asked = await session.call("mcp.sdk.ask", {}, approver=yes)
+                assert "Ada" in asked.result.content[0].text, asked
             found = await session.call("mcp.list_resources", {"server": "sdk"}, approver=yes)
             assert "note://fixed" in str(found.result.content)
             found = await session.call("mcp.list_templates", {}, approver=yes)

@@ -422,3 +422,35 @@ def test_the_peers_of_these_tests_are_marked(tmp_path: Path, peer: Any) -> None:
             assert marked()
 
     asyncio.run(main())
+
+
+def test_long_names_stay_apart_and_stay_the_same(tmp_path: Path, peer: Any) -> None:
+    """Equal heads and tails, foreign letters: each has a legal name that others do not move."""
+    server = "server-with-a-name-of-forty-characters-xx"[:40].rstrip("-")
+    middle = "_in_the_project_that_is_shown_" * 2
+    names = [
+        f"{verb}{middle}{n:03}{middle}"[:120]
+        for verb in ("create", "delete")
+        for n in range(50)
+    ]
+    names += ["создать", "удалить", "作成", "削除"]
+
+    async def shown(listed: list[str]) -> dict[str, str]:
+        one = peer({"tools": [tool(name) for name in listed]})
+        async with opened(tmp_path, {server: one}) as (box, session):
+            await until(lambda: len(ids(box, server)) == len(listed))
+            view = await session.view("openai")
+            found = {i: view.wire_name(i) for i in ids(box, server)}
+            reply = {"name": found[f"mcp.{server}.{listed[0]}"], "arguments": {}}
+            assert [view.projection(w).tool_id for w in found.values()] == list(found)
+            assert reply["name"]
+        return found
+
+    async def main() -> None:
+        whole = await shown(names)
+        assert len(set(whole.values())) == len(names)
+        assert all(len(w) <= 64 and w.isascii() for w in whole.values())
+        fewer = await shown(names[1::2])
+        assert all(whole[i] == w for i, w in fewer.items())
+
+    asyncio.run(main())
