@@ -308,13 +308,15 @@ def test_no_lock_of_an_installer_is_tracked(tracked):
     assert [named(path) for path in tracked if path.name in _FOREIGN_LOCKS] == []
 
 
-# The kit from which a further dialect is made.
-_KITS = {"toolcrib_dialects": "toolcrib.projection"}
+# The kits from which a further dialect, and a further kind of job, is made.
+_KITS = {"toolcrib_dialects": "toolcrib.projection", "toolcrib_runners": "toolcrib.jobs"}
 
 
 def test_packs_import_only_what_is_public():
-    """``toolcrib``, its resources and test kit, and the shared library of the network."""
-    allowed = re.compile(r"^toolcrib(\.resources|\.testing)?$|^toolcrib_net(\.|$)")
+    """``toolcrib``, its resources and test kit, and the libraries of network and programs."""
+    allowed = re.compile(
+        r"^toolcrib(\.resources|\.testing)?$|^toolcrib_net(\.|$)|^toolcrib_runners$"
+    )
     for member in MEMBERS:
         if member.name == "core":
             continue

@@ -24,14 +24,14 @@ import attrs
 from .errors import Busy, NotFound, RecordError, Refused
 from .identity import is_alive, start_of
 from .joblog import JobLog
-from .jobs import FINAL, JobKind, JobRecord, JobStatus, OwnedJobs
+from .jobs import FINAL, JobKind, JobRecord, JobStatus, LostError, OwnedJobs
 
 
 if TYPE_CHECKING:
     from .context import Clock
 
 
-__all__ = ["AdoptingKind", "DurableControl", "DurableJobs", "LostError"]
+__all__ = ["AdoptingKind", "DurableControl", "DurableJobs"]
 
 _VERSION = 1
 _APPLICATION = 0x74634A31  # "tcJ1": what tells our file from anybody else's
@@ -56,10 +56,6 @@ CREATE INDEX jobs_owner ON jobs (owner, seq);
 CREATE INDEX jobs_running ON jobs (kind) WHERE status = 'running';
 """
 _LOOK = 0.2
-
-
-class LostError(Exception):
-    """Raised by a kind that cannot take a job up again; the text says what is known."""
 
 
 class DurableControl:

@@ -16,18 +16,34 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import attrs
 
 from .errors import Busy, NotFound, Refused
+from .identity import start_of
+from .joblog import JobLog
 
 
 if TYPE_CHECKING:
     from .context import Clock
 
 
-__all__ = ["FINAL", "JobControl", "JobKind", "JobRecord", "MemoryJobs", "OwnedJobs"]
+__all__ = [
+    "FINAL",
+    "JobControl",
+    "JobKind",
+    "JobLog",
+    "JobRecord",
+    "LostError",
+    "MemoryJobs",
+    "OwnedJobs",
+    "start_of",
+]
 
 JobStatus = Literal["running", "done", "failed", "stopped", "lost"]
 
 FINAL = frozenset({"done", "failed", "stopped", "lost"})
 """States that never change again."""
+
+
+class LostError(Exception):
+    """Raised by a kind that cannot take a job up again; the text says what is known."""
 
 
 @attrs.frozen(kw_only=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .job import ProcessKind
     from .orphans import find_orphans, stop_orphans
     from .process import run, run_sync
-    from .report import result_of
+    from .report import describe, result_of
     from .tree import Member
     from .wardenlink import Running, Warden, WardenLostError, completed_of
 
@@ -32,7 +32,7 @@ _HOMES = {
     "job": ("ProcessKind",),
     "orphans": ("find_orphans", "stop_orphans"),
     "process": ("run", "run_sync"),
-    "report": ("result_of",),
+    "report": ("describe", "result_of"),
     "tree": ("Member",),
     "wardenlink": ("Running", "Warden", "WardenLostError", "completed_of"),
 }
@@ -53,6 +53,7 @@ __all__ = [
     "WardenLostError",
     "call",
     "completed_of",
+    "describe",
     "environment",
     "find_orphans",
     "result_of",

@@ -123,7 +123,7 @@ class ProcessKind:
         Raises:
             LostError: nobody can tell how it ended; what was left of it is stopped.
         """
-        from toolcrib.durablejobs import LostError  # noqa: PLC0415 - durable stores only
+        from toolcrib.jobs import LostError  # noqa: PLC0415 - durable stores only
 
         folder: Path = control.folder
         ended = _read(folder / RESULT)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolcrib.joblog import JobLog
+from toolcrib.jobs import JobLog, start_of
 
 from .engine import Completed, Engine, Spec
 from .reaper import Reaper
@@ -127,8 +127,6 @@ class _Job:
                 write_json(self._folder / RESULT, short)
 
     def _on_start(self, pid: int, mark: str) -> None:
-        from toolcrib.identity import start_of  # noqa: PLC0415 - the warden's side only
-
         with self._lock:
             self._process = {
                 "run": self.id,

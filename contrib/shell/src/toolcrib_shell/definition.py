@@ -7,8 +7,8 @@ import os
 from typing import Any
 
 from toolcrib import Context, Pack, Refused, Requirements, Result, Text
-from toolcrib_runners import Completed, ProcessKind, Warden
-from toolcrib_runners.report import describe
+from toolcrib_runners import Completed, ProcessKind, Warden, describe
+
 
 
 __all__ = ["folder_of", "job_result", "kind_of", "pack", "result_of_run"]
