@@ -101,12 +101,16 @@ PUBLISHED = [
     ),
     Published("mcp-server-fetch", "mcp-server-fetch", kind="pypi"),
     Published(
-        "mcp-server-duckdb==1.1.0",
-        "mcp-server-duckdb",
-        ("--db-path", ":memory:"),
-        reads="query",
-        given={"query": "select 42"},
-        kind="pypi",
+        "@agent-infra/mcp-server-filesystem@1.2.29",
+        "mcp-server-filesystem",
+        ("--allowed-directories", "@"),
+        reads="list_directory",
+        given={"path": "@"},
+    ),
+    Published(
+        "@wonderwhy-er/desktop-commander@0.2.52",
+        "desktop-commander",
+        reads="get_config",
     ),
 ]
 
