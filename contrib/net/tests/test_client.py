@@ -634,3 +634,27 @@ def test_look_alike_name_is_another_host(site, policy):
     error = refused(policy(), f"http://s\u0456te.test:{site.port}/")
     assert error.code == "net.name_not_found"
     assert "xn--" in error.text
+
+
+@pytest.mark.parametrize("location", ["http://denied.test/", "http://site.test:25/"])
+def test_redirect_to_a_host_or_port_that_policy_denies_is_refused(site, policy, location):
+    site.add("/a", reply(302, "", [("Location", location)]))
+    names = NAMES | {"denied.test": [PUBLIC]}
+    error = refused(
+        policy(deny=["denied.test"]), site.url("/a", "site.test"), resolver=FixedResolver(names)
+    )
+    assert error.code in {"net.host_refused", "net.port_refused"}
+
+
+def test_address_of_ipv6_is_asked_where_policy_names_it(policy):
+    try:
+        served = Site("::1").__enter__()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    try:
+        served.add("/", ok("six"))
+        found = fetch(policy(allow=["::1"]), f"http://[::1]:{served.port}/")
+        assert (found.body, found.address) == (b"six", "::1")
+        assert served.asked[0].headers["host"] == f"[::1]:{served.port}"
+    finally:
+        served.__exit__(None, None, None)

@@ -20,7 +20,12 @@ SOURCE = Path(toolcrib_web.__file__).parent
 TOOLS = {tool.name: tool for tool in pack.tools()}
 
 
-def test_pack_holds_to_its_contract_and_its_manifest():
+def test_pack_holds_to_its_contract():
+    assert check_pack(pack) == []
+
+
+def test_manifest_is_what_the_code_says():
+    pytest.importorskip("docstring_parser")  # manifests are written with toolcrib[author]
     assert check_pack(pack, manifest=SOURCE / "toolcrib.json") == []
 
 

@@ -151,10 +151,11 @@ class Decoding:
     """The encodings of one answer, undone in order.
 
     Attributes:
+        layers: What undoes them, the outermost first.
         problem: What is wrong with them, once that is known.
     """
 
-    _layers: list[_Layer] = attrs.field(factory=list)
+    layers: list[_Layer] = attrs.field(factory=list, repr=False)
     problem: str | None = None
     _some: bool = False
 
@@ -178,7 +179,7 @@ class Decoding:
         Raises:
             BadEncodingError: the encoding breaks later on.
         """
-        if not self._layers:
+        if not self.layers:
             yield data
             return
         try:
@@ -190,12 +191,12 @@ class Decoding:
                 self.problem = f"the encoding is broken: {str(error)[:100]}"
                 raise
             self.problem = "the body is not encoded as its header says"
-            self._layers = []
+            self.layers = []
             yield data
 
     def _through(self, position: int, data: bytes) -> Iterator[bytes]:
-        last = position == len(self._layers) - 1
-        for piece in self._layers[position].feed(data):
+        last = position == len(self.layers) - 1
+        for piece in self.layers[position].feed(data):
             if last:
                 yield piece
             else:
@@ -204,4 +205,4 @@ class Decoding:
     @property
     def finished(self) -> bool:
         """Whether every encoding came to its own end."""
-        return all(layer.finished for layer in self._layers) or not self._some
+        return all(layer.finished for layer in self.layers) or not self._some

@@ -104,7 +104,7 @@ def absolute_links(tree: Any, base: str) -> None:
                 element.attrib.pop("title", None)  # it repeats the address, mostly
             if value is None:
                 continue
-            value = value.strip()
+            value = whole = value.strip()
             try:
                 whole = urljoin(base, value)
                 scheme = urlsplit(whole).scheme.lower()
