@@ -113,7 +113,7 @@ def _board(tasks: list[Task]) -> Any:
 
     panels = []
     for title, lines in _lanes(tasks).items():
-        text = Text("\n".join(lines[:30]) or "–")
+        text = Text("\n".join(lines[:30]) or "-")
         if len(lines) > 30:
             text.append(f"\n… and {len(lines) - 30} more")
         panels.append(Panel(text, title=f"{title} ({len(lines)})", width=38))

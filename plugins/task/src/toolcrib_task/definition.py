@@ -78,9 +78,7 @@ def of_jobs() -> Signature:
     return Signature(writes=[resources.State("jobs")])
 
 
-def told_of(
-    summary: str, tasks: Sequence[Task], *, full: bool = False, **more: Any
-) -> Result:
+def told_of(summary: str, tasks: Sequence[Task], *, full: bool = False, **more: Any) -> Result:
     """Return a result that shows what changed, and nothing else."""
     lines = [summary]
     for task in tasks:

@@ -129,8 +129,10 @@ class Task:
         may = sorted(MOVES[self.status])
         words = f"it may become {', '.join(may)}" if may else "it stays so"
         if self.status == "open":
-            words += ", or be claimed" if self.ready else (
-                f"; it waits for {', '.join(self.waits_for)}"
+            words += (
+                ", or be claimed"
+                if self.ready
+                else (f"; it waits for {', '.join(self.waits_for)}")
             )
         return words
 

@@ -54,7 +54,12 @@ class TaskStore(Protocol):
         """Change a task if it has this version; return it, then what it set free."""
 
     def claim(
-        self, group: str, *, by: str, lease: float, task_id: str | None = None,
+        self,
+        group: str,
+        *,
+        by: str,
+        lease: float,
+        task_id: str | None = None,
         working: bool = False,
     ) -> Task | None:
         """Claim a task, or the next one that is ready; None: there is none."""
@@ -63,8 +68,14 @@ class TaskStore(Protocol):
         """Delete a task that nothing depends on."""
 
     def select(
-        self, group: str, *, status: Sequence[str] = (), owner: str | None = None,
-        ready: bool | None = None, after: str | None = None, limit: int = 50,
+        self,
+        group: str,
+        *,
+        status: Sequence[str] = (),
+        owner: str | None = None,
+        ready: bool | None = None,
+        after: str | None = None,
+        limit: int = 50,
     ) -> tuple[Task, ...]:
         """Return a page of tasks: working first, then by priority and age."""
 
@@ -145,8 +156,9 @@ class SqliteTasks:
             values.append(owner)
         if ready is not None:
             where.append(
-                "(status = 'open' AND waiting = 0)" if ready else
-                "NOT (status = 'open' AND waiting = 0)"
+                "(status = 'open' AND waiting = 0)"
+                if ready
+                else "NOT (status = 'open' AND waiting = 0)"
             )
         with self.database.read() as db:
             if after is not None:
@@ -289,13 +301,9 @@ class SqliteTasks:
                 *(self._task(db, other) for other in freed if not other["waiting"]),
             )
 
-    def _edges(
-        self, db: sqlite3.Connection, group: str, seq: int, change: Change
-    ) -> None:
+    def _edges(self, db: sqlite3.Connection, group: str, seq: int, change: Change) -> None:
         for other in change.no_longer_on:
-            db.execute(
-                "DELETE FROM needs WHERE task = ? AND on_task = ?", (seq, _seq(other))
-            )
+            db.execute("DELETE FROM needs WHERE task = ? AND on_task = ?", (seq, _seq(other)))
         if change.no_longer_on:
             db.execute(
                 "UPDATE tasks SET waiting = (SELECT count(*) FROM needs JOIN tasks AS t"
@@ -372,9 +380,13 @@ class SqliteTasks:
         for row in late:
             # Nothing was begun, or doing it twice does no harm: it is simply open again.
             again = row["status"] == "claimed" or row["repeatable"]
-            evidence = None if again else (
-                f"attempt {row['attempt']} by {row['owner']} began and did not report;"
-                f" its lease ended at {row['lease']:.3f}"
+            evidence = (
+                None
+                if again
+                else (
+                    f"attempt {row['attempt']} by {row['owner']} began and did not report;"
+                    f" its lease ended at {row['lease']:.3f}"
+                )
             )
             db.execute(
                 "UPDATE tasks SET status = ?, owner = CASE WHEN ? THEN NULL ELSE owner END,"

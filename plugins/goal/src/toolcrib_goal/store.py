@@ -1,0 +1,408 @@
+"""The store of goals: what any engine must do, and the one in SQLite."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from .database import Database
+from .model import ENDED, LIMITS, Budget, Goal, GoalError, are_related, digest_of
+from .schema import APPLICATION, MIGRATIONS
+
+
+__all__ = ["Action", "GoalStore", "SqliteGoals"]
+
+Action = Literal["progress", "pause", "resume", "block", "edit", "request", "withdraw", "drop"]
+_SAME = 3
+
+# From which states an action may be taken.
+_FROM: dict[str, frozenset[str]] = {
+    "progress": frozenset({"active"}),
+    "pause": frozenset({"active", "verifying", "blocked"}),
+    "resume": frozenset({"paused", "blocked"}),
+    "block": frozenset({"active", "verifying"}),
+    "edit": frozenset({"active", "verifying", "paused", "blocked", "budget_limited"}),
+    "request": frozenset({"active"}),
+    "withdraw": frozenset({"verifying"}),
+    "drop": frozenset({"active", "verifying", "paused", "blocked", "budget_limited"}),
+}
+_TO = {
+    "pause": "paused", "resume": "active", "block": "blocked", "request": "verifying",
+    "withdraw": "active", "drop": "dropped",
+}  # fmt: skip
+
+
+class GoalStore(Protocol):
+    """What an engine for goals does; every method is one atomic step."""
+
+    def create(self, group: str, conversation: str, objective: str, budget: Budget) -> Goal:
+        """Make a goal for a conversation that has none."""
+
+    def get(self, group: str, goal_id: str) -> Goal:
+        """Return a goal."""
+
+    def current(self, group: str, conversation: str) -> Goal | None:
+        """Return the goal that a conversation works on, or its last one."""
+
+    def act(
+        self, group: str, goal_id: str, action: Action, *, by: str, version: int, text: str = ""
+    ) -> Goal:
+        """Do something with a goal, if it has this version."""
+
+    def verdict(
+        self, group: str, goal_id: str, *, by: str, passed: bool, digest: str, grounds: str
+    ) -> Goal:
+        """Judge a request for completion."""
+
+    def count(
+        self, conversation: str, *, calls: int = 0, seconds: float = 0.0, tokens: int = 0
+    ) -> Goal | None:
+        """Count what a conversation used; only the host calls this."""
+
+
+class SqliteGoals:
+    """Goals in one file.
+
+    Args:
+        path: Where; None: in memory.
+        time: Seconds since the epoch.
+    """
+
+    def __init__(self, path: Path | None, *, time: Callable[[], float]) -> None:
+        self._time = time
+        self.database = Database(path, application=APPLICATION, migrations=MIGRATIONS)
+
+    def create(self, group: str, conversation: str, objective: str, budget: Budget) -> Goal:
+        """Make a goal for a conversation that has none."""
+        _fits("objective", objective, "/objective")
+        if not objective.strip():
+            text = "a goal needs an objective"
+            raise GoalError("goal.empty", text, kind="invalid", pointer="/objective")
+        now = self._time()
+        with self.database.write() as db:
+            known = self._unfinished(db, group, conversation)
+            if known is not None:
+                text = f"{known.described()}. End it before there is another one."
+                raise GoalError("goal.exists", text)
+            row = db.execute(
+                "INSERT INTO goals (grp, conversation, objective, status, calls, seconds,"
+                " tokens, since, created, updated) VALUES (?,?,?,'active',?,?,?,?,?,?)"
+                " RETURNING *",
+                (
+                    *(group, conversation, objective),
+                    *(budget.calls, budget.seconds, budget.tokens, now, now, now),
+                ),
+            ).fetchone()
+            return self._goal(row)
+
+    # -- looking -----------------------------------------------------------------------
+
+    def get(self, group: str, goal_id: str) -> Goal:
+        """Return a goal."""
+        with self.database.read() as db:
+            return self._goal(self._row(db, group, goal_id))
+
+    def current(self, group: str, conversation: str) -> Goal | None:
+        """Return the goal that a conversation works on, or its last one."""
+        with self.database.read() as db:
+            row = db.execute(
+                "SELECT * FROM goals WHERE grp = ? AND conversation = ?"
+                " ORDER BY status IN ('complete', 'dropped'), seq DESC LIMIT 1",
+                (group, conversation),
+            ).fetchone()
+            return None if row is None else self._goal(row)
+
+    def select(
+        self, group: str, *, status: str | None = None, limit: int = 50
+    ) -> tuple[Goal, ...]:
+        """Return goals, the newest first."""
+        with self.database.read() as db:
+            rows = db.execute(
+                "SELECT * FROM goals WHERE grp = ? AND (? IS NULL OR status = ?)"
+                " ORDER BY seq DESC LIMIT ?",
+                (group, status, status, limit),
+            ).fetchall()
+            return tuple(self._goal(row) for row in rows)
+
+    def verdicts(self, group: str, goal_id: str) -> list[dict[str, Any]]:
+        """Return every verdict that was given on a goal, in order."""
+        with self.database.read() as db:
+            seq = self._row(db, group, goal_id)["seq"]
+            rows = db.execute("SELECT * FROM verdicts WHERE goal = ? ORDER BY seq", (seq,))
+            return [
+                {**dict(row), "goal": goal_id, "passed": bool(row["passed"])} for row in rows
+            ]
+
+    # -- changing ----------------------------------------------------------------------
+
+    def act(
+        self, group: str, goal_id: str, action: Action, *, by: str, version: int, text: str = ""
+    ) -> Goal:
+        """Do something with a goal, if it has this version."""
+        with self.database.write() as db:
+            row = self._row(db, group, goal_id)
+            goal = self._goal(row)
+            _may(goal, action, by=by, version=version, text=text)
+            values = self._values(goal, row, action, by=by, text=text)
+            return self._save(db, row["seq"], values)
+
+    def _values(
+        self, goal: Goal, row: sqlite3.Row, action: Action, *, by: str, text: str
+    ) -> dict[str, Any]:
+        # Whatever is changed, a verdict or request about what was before counts no more.
+        values: dict[str, Any] = {
+            **dict.fromkeys(("requester", "evidence", "digest", "verdict"), None),
+            "status": _TO.get(action, goal.status if goal.status != "verifying" else "active"),
+            "reason": None,
+            "used_seconds": self._used(row),
+        }
+        if action == "request":
+            attempted = goal.attempt + 1
+            import attrs  # noqa: PLC0415 - one value with another number
+
+            values |= {
+                "attempt": attempted,
+                "requester": by,
+                "evidence": text,
+                "digest": digest_of(attrs.evolve(goal, attempt=attempted), text),
+            }
+        elif action == "edit":
+            values |= {
+                "objective": text,
+                "revision": goal.revision + 1,
+                "same": 0,
+                "last": None,
+            }
+            if goal.status == "budget_limited":
+                values["reason"] = goal.reason
+        elif action == "progress":
+            values |= self._progress(row, text)
+        elif action in {"pause", "block", "drop"}:
+            values["reason"] = text or None
+        elif action == "resume":
+            values |= {"same": 0, "last": None}
+        running = values["status"] in {"active", "verifying"}
+        values["since"] = self._time() if running else None
+        return values
+
+    def _progress(self, row: sqlite3.Row, text: str) -> dict[str, Any]:
+        same = row["same"] + 1 if row["last"] == text else 1
+        values: dict[str, Any] = {"same": same, "last": text}
+        if same >= _SAME:
+            values |= {
+                "status": "blocked",
+                "reason": f"no progress: the same was said {same} times",
+            }
+        return values
+
+    def verdict(
+        self, group: str, goal_id: str, *, by: str, passed: bool, digest: str, grounds: str
+    ) -> Goal:
+        """Judge a request for completion; only this makes a goal complete."""
+        _fits("evidence", grounds, "/evidence")
+        with self.database.write() as db:
+            row = self._row(db, group, goal_id)
+            goal = self._goal(row)
+            if goal.status != "verifying":
+                text = f"{goal.described()}. There is nothing to judge."
+                raise GoalError("goal.not_requested", text)
+            if are_related(by, str(goal.requester)):
+                text = (
+                    f"{goal.requester} asked for completion, so {by} cannot grant it."
+                    " Somebody else has to judge."
+                )
+                raise GoalError("goal.own_verdict", text)
+            if digest != goal.digest:
+                text = (
+                    f"{goal.described()}. The digest is not that of the request as it is"
+                    " now: look again, then judge that."
+                )
+                raise GoalError("goal.stale", text)
+            if not grounds.strip():
+                text = "say on what grounds"
+                raise GoalError("goal.no_evidence", text, kind="invalid", pointer="/evidence")
+            now = self._time()
+            db.execute(
+                "INSERT INTO verdicts (goal, attempt, passed, by, digest, grounds, given)"
+                " VALUES (?,?,?,?,?,?,?)",
+                (row["seq"], goal.attempt, passed, by, digest, grounds, now),
+            )
+            given = {
+                "by": by,
+                "passed": passed,
+                "digest": digest,
+                "grounds": grounds,
+                "at": now,
+            }
+            values: dict[str, Any] = {
+                "verdict": json.dumps(given),
+                "used_seconds": self._used(row),
+                "status": "complete" if passed else "active",
+                "since": None if passed else now,
+            }
+            if not passed:
+                values |= self._failed(row, grounds)
+            return self._save(db, row["seq"], values)
+
+    @staticmethod
+    def _failed(row: sqlite3.Row, grounds: str) -> dict[str, Any]:
+        last = f"verdict: {grounds}"
+        same = row["same"] + 1 if row["last"] == last else 1
+        values: dict[str, Any] = {
+            **dict.fromkeys(("requester", "evidence", "digest"), None),
+            "same": same,
+            "last": last,
+            "reason": None,
+        }
+        if same >= _SAME:
+            values |= {
+                "status": "blocked",
+                "since": None,
+                "reason": f"no progress: the same verdict was given {same} times",
+            }
+        return values
+
+    def count(
+        self, conversation: str, *, calls: int = 0, seconds: float = 0.0, tokens: int = 0
+    ) -> Goal | None:
+        """Count what a conversation used; only the host calls this."""
+        with self.database.write() as db:
+            row = db.execute(
+                "SELECT * FROM goals WHERE conversation = ? AND status IN"
+                " ('active', 'verifying') ORDER BY seq DESC LIMIT 1",
+                (conversation,),
+            ).fetchone()
+            if row is None:
+                return None
+            used = {
+                "used_calls": row["used_calls"] + calls,
+                "used_seconds": self._used(row) + seconds,
+                "used_tokens": row["used_tokens"] + tokens,
+                "since": self._time(),
+            }
+            columns = ", ".join(f"{name} = ?" for name in used)
+            row = db.execute(
+                f"UPDATE goals SET {columns} WHERE seq = ? RETURNING *",
+                (*used.values(), row["seq"]),
+            ).fetchone()
+            goal = self._goal(row)
+            over = goal.budget.over()
+            if over is None:
+                return goal
+            values = {
+                **dict.fromkeys(("requester", "evidence", "digest"), None),
+                "status": "budget_limited",
+                "reason": over,
+                "since": None,
+            }
+            return self._save(db, row["seq"], values)
+
+    def raise_budget(self, group: str, goal_id: str, budget: Budget) -> Goal:
+        """Set other limits and let work go on; for people, never for a tool."""
+        with self.database.write() as db:
+            row = self._row(db, group, goal_id)
+            goal = self._goal(row)
+            if goal.status in ENDED:
+                text = f"{goal.described()}."
+                raise GoalError("goal.ended", text)
+            limits = {
+                name: getattr(budget, name) if getattr(budget, name) is not None else row[name]
+                for name in ("calls", "seconds", "tokens")
+            }
+            values: dict[str, Any] = {**limits, "used_seconds": self._used(row)}
+            if goal.status == "budget_limited":
+                values |= {"status": "active", "reason": None, "since": self._time()}
+            return self._save(db, row["seq"], values)
+
+    # -- rows --------------------------------------------------------------------------
+
+    def _used(self, row: sqlite3.Row) -> float:
+        """Return the seconds of work up to now, by the host's clock."""
+        since = row["since"]
+        used: float = row["used_seconds"]
+        return used if since is None else used + max(self._time() - since, 0.0)
+
+    def _save(self, db: sqlite3.Connection, seq: int, values: dict[str, Any]) -> Goal:
+        columns = "".join(f"{name} = ?, " for name in values)
+        row = db.execute(
+            f"UPDATE goals SET {columns}version = version + 1, updated = ? WHERE seq = ?"
+            " RETURNING *",
+            (*values.values(), self._time(), seq),
+        ).fetchone()
+        return self._goal(row)
+
+    def _unfinished(self, db: sqlite3.Connection, group: str, conversation: str) -> Goal | None:
+        row = db.execute(
+            "SELECT * FROM goals WHERE grp = ? AND conversation = ?"
+            " AND status NOT IN ('complete', 'dropped')",
+            (group, conversation),
+        ).fetchone()
+        return None if row is None else self._goal(row)
+
+    @staticmethod
+    def _row(db: sqlite3.Connection, group: str, goal_id: str) -> sqlite3.Row:
+        digits = goal_id.removeprefix("g")
+        row: sqlite3.Row | None = None
+        if goal_id[:1] == "g" and digits.isascii() and digits.isdigit() and len(digits) < 16:
+            row = db.execute(
+                "SELECT * FROM goals WHERE seq = ? AND grp = ?", (int(digits), group)
+            ).fetchone()
+        if row is None:
+            text = f"there is no goal {goal_id!r}; goal.list shows what there is"
+            raise GoalError("goal.unknown", text, kind="not_found")
+        return row
+
+    def _goal(self, row: sqlite3.Row) -> Goal:
+        return Goal(
+            id=f"g{row['seq']}",
+            conversation=row["conversation"],
+            objective=row["objective"],
+            revision=row["revision"],
+            status=row["status"],
+            version=row["version"],
+            reason=row["reason"],
+            budget=Budget(
+                calls=row["calls"],
+                seconds=row["seconds"],
+                tokens=row["tokens"],
+                used_calls=row["used_calls"],
+                used_seconds=self._used(row),
+                used_tokens=row["used_tokens"],
+            ),
+            attempt=row["attempt"],
+            requester=row["requester"],
+            evidence=row["evidence"],
+            digest=row["digest"],
+            verdict=None if row["verdict"] is None else json.loads(row["verdict"]),
+            created=row["created"],
+            updated=row["updated"],
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+
+def _fits(name: str, text: str, pointer: str) -> None:
+    if len(text) > LIMITS[name]:
+        said = f"it is longer than {LIMITS[name]:,} characters"
+        raise GoalError("goal.too_long", said, kind="invalid", pointer=pointer)
+
+
+def _may(goal: Goal, action: Action, *, by: str, version: int, text: str) -> None:
+    """Refuse what does not fit the goal as it is."""
+    if goal.version != version:
+        said = f"{goal.described()}. Version {version} is stale: look again, then decide."
+        raise GoalError("goal.stale", said)
+    if goal.status not in _FROM[action]:
+        said = f"{goal.described()}. It cannot be changed by {action!r} now."
+        raise GoalError("goal.transition", said)
+    needed = {"block": "reason", "request": "evidence", "edit": "objective"}.get(action)
+    if needed is not None and not text.strip():
+        said = f"{action} needs a text: {needed}"
+        raise GoalError("goal.empty", said, kind="invalid", pointer="/text")
+    _fits(needed or "reason", text, "/text")
