@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lsp_kit import Fake, fake_settings  # noqa: E402 - it stands beside this file
+from lsp_kit import Fake, fake_settings
 
 
 @pytest.fixture

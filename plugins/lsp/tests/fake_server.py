@@ -283,6 +283,8 @@ class Server:
         elif method.endswith("didClose"):
             self.docs.pop(path, None)
             return
+        elif method.endswith("didSave"):
+            return
         scripted = self.plan.get("methods", {}).get(method)
         if scripted is not None:
             self.scripted(method, scripted, {"method": method, "params": params})
@@ -328,7 +330,7 @@ class Server:
         if self.plan.get("stubborn"):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if self.plan.get("grandchild"):
-            code = "import signal,time;signal.signal(signal.SIGTERM,signal.SIG_IGN);time.sleep(600)"
+            code = "import signal as s,time;s.signal(s.SIGTERM,s.SIG_IGN);time.sleep(600)"
             for new_session in (False, True):
                 child = subprocess.Popen(
                     [sys.executable, "-c", code], start_new_session=new_session

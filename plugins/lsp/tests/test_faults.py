@@ -396,4 +396,3 @@ def test_last_words_are_kept_however_much_is_said(fake):
     outcome = ask(fake)
     assert "the end" in outcome.text
     assert len(outcome.text) < 5000
-

@@ -208,7 +208,7 @@ class _Question:
             # What counts is when it was asked: it may have finished while it answered.
             busy = client.progress.busy
             result, opened, spot = await self._once(client)
-            notes = ("indexing",) if self.across and busy else ()
+            notes = ("indexing",) if self.across and (busy or client.progress.busy) else ()
             if not is_nothing(result) or not (busy or _is_doubtful(client, opened)):
                 break
             left = end - asyncio.get_running_loop().time()

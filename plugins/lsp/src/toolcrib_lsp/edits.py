@@ -168,7 +168,7 @@ def plan_of(root: str, edit: Any, texts: Texts, documents: Documents, encoding: 
         else:
             for uri, edits, version in _text_edits(edit):
                 planner.change(uri, edits, version)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         text = f"The server's edit cannot be read ({error!r}). Nothing was changed."
         raise Failed(text, code="lsp.bad_edit") from error
     return planner.plan()

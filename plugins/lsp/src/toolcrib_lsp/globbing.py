@@ -47,7 +47,8 @@ def _translated(pattern: str) -> str:
             end = pattern.index("]", at + 2) if "]" in pattern[at + 2 :] else -1
             if end > 0:
                 inner = pattern[at + 1 : end].replace("\\", "\\\\")
-                inner = "^" + inner[1:] if inner[0] in "!^" else inner
+                # What is not in a set is still no end of a folder's name.
+                inner = f"^/{inner[1:]}" if inner[0] in "!^" else inner
                 out.append(f"[{inner}]")
                 at = end + 1
                 continue
