@@ -16,6 +16,7 @@ import shutil
 import sqlite3
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -24,14 +25,14 @@ import attrs
 from .errors import Busy, NotFound, RecordError, Refused
 from .identity import is_alive, start_of
 from .joblog import JobLog
-from .jobs import FINAL, JobKind, JobRecord, JobStatus, LostError, OwnedJobs
+from .jobs import FINAL, JobKind, JobRecord, JobStatus, LostError, MemoryJobs, OwnedJobs
 
 
 if TYPE_CHECKING:
     from .context import Clock
 
 
-__all__ = ["AdoptingKind", "DurableControl", "DurableJobs"]
+__all__ = ["AdoptingKind", "DurableControl", "DurableJobs", "jobs_for"]
 
 _VERSION = 1
 _APPLICATION = 0x74634A31  # "tcJ1": what tells our file from anybody else's
@@ -224,14 +225,15 @@ class DurableJobs:
         folder = self._folder / job_id
         folder.mkdir(mode=0o700, exist_ok=True)
         control = DurableControl(job_id, folder, self._output_limit)
-        task = asyncio.create_task(self._run(job_id, work(control, arguments)), name=job_id)
+        work = self._run(job_id, partial(work, control, arguments))
+        task = asyncio.create_task(work, name=job_id)
         self._live[job_id] = _Live(task, control)
 
     async def _run(self, job_id: str, work: Any) -> None:
         status: JobStatus = "done"
         result = error = None
         try:
-            result = await work
+            result = await work()
         except asyncio.CancelledError:
             if not self._live[job_id].stopping:
                 # The toolbox closes: what goes on outside is left for the next one.
@@ -405,6 +407,11 @@ class DurableJobs:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
+
+
+def jobs_for(clock: Clock, folder: Path | None) -> DurableJobs | MemoryJobs:
+    """Return jobs kept in a folder, or in memory where there is none."""
+    return MemoryJobs(clock) if folder is None else DurableJobs(clock, folder)
 
 
 def _open(path: Path) -> sqlite3.Connection:

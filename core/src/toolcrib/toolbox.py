@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .discovery.findings import Findings
     from .events import Event
     from .host import Host
+    from .durablejobs import DurableJobs
     from .jobs import MemoryJobs
     from .lock import Gate
     from .permission import RuleSet
@@ -72,14 +73,14 @@ class Toolbox:
         findings: Findings | None = None,
         clock: Clock | None = None,
         ask: Ask | None = None,
-        jobs: MemoryJobs | None = None,
+        jobs: MemoryJobs | DurableJobs | None = None,
         agents: Agents | None = None,
         ledger: Ledger | None = None,
     ) -> None:
         from .conversation.health import Health  # noqa: PLC0415 - see above
         from .events import EventLog  # noqa: PLC0415
         from .host import Folder, NobodyAsks, SystemClock  # noqa: PLC0415
-        from .jobs import MemoryJobs  # noqa: PLC0415
+        from .durablejobs import jobs_for  # noqa: PLC0415
         from .projection import ProjectionCache  # noqa: PLC0415
         from .validator import Validators  # noqa: PLC0415
 
@@ -87,12 +88,14 @@ class Toolbox:
         self.clock: Clock = clock if clock is not None else SystemClock()
         self.ask: Ask = ask if ask is not None else NobodyAsks()
         self.agents = agents
-        self.jobs = jobs if jobs is not None else MemoryJobs(self.clock)
         self.news = EventLog()
         self.validators = Validators()
         self.projections = ProjectionCache()
         self.workspace = Folder(self.policy.workspace, trusted=self.policy.trusted)
         self.state = self.policy.state or places.state_folder()
+        # What is recorded on disk has jobs on disk, so that they outlive this process too.
+        durable = self.policy.ledger is not None
+        self.jobs = jobs or jobs_for(self.clock, self.state / "jobs" if durable else None)
         self._findings = findings
         self._given_ledger = ledger
         self._sessions: set[Session] = set()
@@ -219,6 +222,7 @@ class Toolbox:
             root / places.LOCK_FILE,
             self.state / "trusted.json",
             self.state / "artifacts",
+            self.state / "jobs",
         ]
         if policy.file is not None:
             own += [policy.file, policy.file.with_name(places.LOCK_FILE)]

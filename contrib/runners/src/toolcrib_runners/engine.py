@@ -220,7 +220,11 @@ class Engine:
             self._answer, write = os.pipe()
             env[ANSWER] = str(write)
             passed = (write,)
-        held = spec.reaper.starting() if spec.reaper is not None else contextlib.nullcontext(set[int]())
+        held = (
+            spec.reaper.starting()
+            if spec.reaper is not None
+            else contextlib.nullcontext(set[int]())
+        )
         try:
             with held as leaders:
                 process = subprocess.Popen(  # noqa: S603 - what to run was judged before

@@ -64,7 +64,15 @@ class ProcessKind:
             OSError: the program cannot be started.
             TypeError: the arguments are not those of a process.
         """
-        unknown = set(arguments) - {"argv", "cwd", "env", "timeout", "keep_open", "running", "input"}
+        unknown = set(arguments) - {
+            "argv",
+            "cwd",
+            "env",
+            "timeout",
+            "keep_open",
+            "running",
+            "input",
+        }
         if unknown:
             text = (
                 f"a process takes argv, cwd, env and timeout, not {', '.join(sorted(unknown))}"
