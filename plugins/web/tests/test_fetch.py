@@ -683,3 +683,36 @@ def test_rule_is_matched_on_the_ascii_form_of_a_name(site, web):
     for host in ("пример.example", "XN--E1AFMKFD.example.", "пример.example."):
         outcome = web.fetch(f"http://{host}/")
         assert (outcome.status, outcome.code) == ("refused", "rule.denied")
+
+
+DOCS = """<html><body><nav><ul><li><a href="/other">Other page</a></li></ul></nav><main>
+<h1><a class="header" href="#top">The reference</a></h1>
+<p>The first paragraph of a reference has enough words in it to be seen as content by anyone.</p>
+<h2 id="a"><a class="header" href="#a">First part</a></h2>
+<p>A paragraph that belongs to the first part, again with a good number of words within it.</p>
+<div class="highlight"><pre><code class="language-rust">fn main() {}</code></pre></div>
+<h2 id="b"><a class="header" href="#b">Second part</a></h2>
+<h3 id="c"><a class="header" href="#c">Smaller part</a></h3>
+<p>A paragraph that belongs to the smaller part, with <em>some</em> <code>inline()</code>.</p>
+<p>One line broken<br><br>by two breaks, with a <a href="/x">link</a> in it, which goes on.</p>
+<h2><a href="/elsewhere">Another article entirely</a></h2></main></body></html>"""
+
+
+def test_reference_page_keeps_headings_and_code_in_their_order(site, web, text):
+    site.add("/ref", ok(DOCS))
+    said = text(web.fetch(site.url("/ref", "site.test")))
+    wanted = [
+        "First part",
+        "first part",
+        "```rust\nfn main() {}",
+        "Second part",
+        "### ",
+        "inline()",
+    ]
+    places = [said.find(part) for part in wanted]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "`inline()`" in said
+    assert "*some*" in said
+    assert "Another article" not in said
+    assert "Other page" not in said

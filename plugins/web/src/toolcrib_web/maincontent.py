@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 
+from collections import Counter
 from typing import Any
 
 from lxml import etree, html  # type: ignore[import-untyped,unused-ignore]
@@ -23,7 +24,9 @@ _RESTORED = ("table", "ul", "ol", "pre", "blockquote", "figure", "dl", "p", *_HE
 _BLOCKS = frozenset(_RESTORED)
 _SHORTEST = 200
 # Fewer bytes than this are looked for again, less strictly.
+_WRAPPERS = frozenset({"header", "hgroup", "summary", "section"})
 _LITTLE = 400
+_LONGEST_HEADING = 200
 
 
 def main_html(tree: Any, url: str) -> str | None:
@@ -36,7 +39,7 @@ def main_html(tree: Any, url: str) -> str | None:
         return None
     if len(text_of(body)) < _SHORTEST and len(text_of(tree)) > 4 * _SHORTEST:
         return None
-    _Originals(tree).restore(body)
+    _Originals(tree, url).restore(body)
     return str(html.tostring(body, encoding="unicode"))
 
 
@@ -66,7 +69,8 @@ def _extracted(tree: Any, url: str, *, precise: bool) -> Any | None:
 class _Originals:
     """The page's own elements, by their text."""
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: Any, url: str) -> None:
+        self._page = url.partition("#")[0]
         self._by_text: dict[tuple[str, str], Any] = {}
         self._inline: set[str] = set()
         self._pre: dict[str, Any] = {}
@@ -99,23 +103,49 @@ class _Originals:
         self._add_missing(body)
 
     def _add_missing(self, body: Any) -> None:
-        """Add code and tables that stand between two blocks that were found, but were lost."""
-        have = {_squeezed(each): each for each in body.iter(*_BLOCKS)}
+        """Add what was lost between two blocks that were found: code, tables, headings."""
+        texts = [(each, _squeezed(each)) for each in body.iter(*_BLOCKS)]
+        have = {text: each for each, text in texts if each.tag not in _HEADINGS}
+        heads = Counter(text for each, text in texts if each.tag in _HEADINGS)
         whole = _squeezed(body)
-        order = [e for e in self._tree.iter(*_BLOCKS) if isinstance(e.tag, str)]
-        known = [have.get(_squeezed(e)) if _squeezed(e) else None for e in order]
-        last = max((i for i, found in enumerate(known) if found is not None), default=-1)
+        order = [(e, _squeezed(e)) for e in self._tree.iter(*_BLOCKS)]
+        last = max(
+            (i for i, (_, text) in enumerate(order) if text and text in have), default=-1
+        )
         anchor: Any = None
-        for position, element in enumerate(order[: last + 1]):
-            if known[position] is not None:
-                anchor = known[position]
-            elif anchor is not None and self._is_lost(element, whole):
-                top = _top(anchor, body)
-                added = copy.deepcopy(element)
-                added.tail = None
-                top.addnext(added)
-                whole += _squeezed(element)
-                anchor = added
+        pending: list[Any] = []
+        for element, text in order[: last + 1]:
+            if element.tag in _HEADINGS:
+                if heads[text] > 0:
+                    heads[text] -= 1
+                    pending = []
+                elif 0 < len(text) <= _LONGEST_HEADING and not self._leads_away(element):
+                    pending.append(element)
+                continue
+            block = have.get(text) if text else None
+            if block is None and anchor is not None and self._is_lost(element, whole):
+                block = _copied(element)
+                _top(anchor, body).addnext(block)
+                whole += text
+            if block is None:
+                pending = [] if text else pending
+                continue
+            # A heading belongs to the block that comes next; without one it is none of ours.
+            if anchor is not None:
+                above = set(element.iterancestors())
+                for heading in pending:
+                    if _holder(heading) in above:
+                        _top(block, body).addprevious(_copied(heading))
+            anchor, pending = block, []
+
+    def _leads_away(self, heading: Any) -> bool:
+        """Tell whether a heading is the name of another page, as in lists of articles."""
+        away = [a for a in heading.iter("a") if a.get("href")]
+        linked = sum(len(_squeezed(a)) for a in away if not self._is_here(a.get("href")))
+        return linked > len(_squeezed(heading)) / 2
+
+    def _is_here(self, href: str) -> bool:
+        return href.startswith("#") or href.partition("#")[0] == self._page
 
     @staticmethod
     def _is_lost(element: Any, whole: str) -> bool:
@@ -129,6 +159,20 @@ class _Originals:
         rows = [row for row in element.iter("tr") if len(row) > 1]
         links = sum(len(text_of(a)) for a in element.iter("a"))
         return len(rows) > 1 and links < len(text_of(element)) * 0.5
+
+
+def _holder(heading: Any) -> Any:
+    """Return what a heading is the heading of: the element around its wrappers."""
+    holder = heading.getparent()
+    while holder is not None and holder.tag in _WRAPPERS:
+        holder = holder.getparent()
+    return holder
+
+
+def _copied(element: Any) -> Any:
+    copied = copy.deepcopy(element)
+    copied.tail = None
+    return copied
 
 
 def _family(tag: str) -> str:
