@@ -687,7 +687,7 @@ def test_rule_is_matched_on_the_ascii_form_of_a_name(site, web):
 
 DOCS = """<html><body><nav><ul><li><a href="/other">Other page</a></li></ul></nav><main>
 <h1><a class="header" href="#top">The reference</a></h1>
-<p>The first paragraph of a reference has enough words in it to be seen as content by anyone.</p>
+<p>The first paragraph of a reference has enough words in it to be seen as content.</p>
 <h2 id="a"><a class="header" href="#a">First part</a></h2>
 <p>A paragraph that belongs to the first part, again with a good number of words within it.</p>
 <div class="highlight"><pre><code class="language-rust">fn main() {}</code></pre></div>
