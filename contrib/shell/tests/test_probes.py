@@ -104,7 +104,8 @@ def test_no_side_effect_happens_under_many_rules_together(tree, tmp_path, monkey
 TOUCHING = [
     p["line"]
     for p in kit.PROBES
-    if p["happens"] == "yes" and p["class"] in {"equivalent forms", "wrapper and eval", "chaining"}
+    if p["happens"] == "yes"
+    and p["class"] in {"equivalent forms", "wrapper and eval", "chaining"}
 ]
 
 
@@ -142,7 +143,10 @@ def test_plain_lines_run_without_a_question(tree, tmp_path, monkeypatch):
 
     async def main():
         policy = Policy(
-            local=[pack], workspace=tree, state=tmp_path / "s", rules=[parse(r) for r in READERS]
+            local=[pack],
+            workspace=tree,
+            state=tmp_path / "s",
+            rules=[parse(r) for r in READERS],
         )
         asked = []
         async with Toolbox(policy) as box, box.session("plain") as session:

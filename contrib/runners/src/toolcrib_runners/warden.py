@@ -170,7 +170,8 @@ class _Job:
             early, self._early = bytes(self._early or b""), None
             if folder is None:
                 self._streams = True
-                self._send(early)
+                if early:
+                    self._send(early)
                 return
             self._folder = Path(folder)
             self._log = JobLog(self._folder, limit)
