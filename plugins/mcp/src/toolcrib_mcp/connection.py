@@ -15,16 +15,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import attrs
-import httpx2
 import mcp_types as types
 
 from mcp import MCPError
 from mcp.client.session import ClientSession
 from mcp.client.subscriptions import listen
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolcrib import ToolFailure, Unavailable
 
 from . import remote
+from .greeting import greet
 from .owned import Owned, hiding
 from .settings import ServerConfig
 from .stdio import PipeReader, PipeWriter
@@ -35,8 +35,6 @@ from .wire import Tap, Watched
 __all__ = ["Connection", "Handlers", "Live"]
 
 _CLIENT = types.Implementation(name="toolcrib", version="0.1.0")
-_DISCOVER = 5.0
-_DISCOVER_REMOTE = 10.0
 _STABLE = 30.0
 _TASKS = "io.modelcontextprotocol/tasks"
 
@@ -348,7 +346,12 @@ class Connection:
         )
         await stack.enter_async_context(session)
         live = Live(session=session, tap=tap, generation=self.generation, owned=owned)
-        await self._negotiated(live)
+        try:
+            await greet(session, config=self.config, legacy=self._legacy)
+        except MCPError:
+            # If the newer greeting upset it, the next opening will not use it.
+            self._legacy = self._legacy or tap.ended
+            raise
         return live
 
     async def _ended(self, owned: Owned) -> None:
@@ -359,84 +362,3 @@ class Connection:
     async def _heard(self, message: types.ServerNotification | Exception) -> None:
         if not isinstance(message, Exception):
             await self._handlers.told(message)
-
-    async def _negotiated(self, live: Live) -> None:
-        """Greet in the newest way that the server understands."""
-        session = live.session
-        if not self._legacy:
-            try:
-                if await self._discovered(session):
-                    return
-            except MCPError:
-                # If this greeting upset it, the next opening will not use it.
-                self._legacy = live.tap.ended
-                raise
-        try:
-            await session.initialize()
-        except MCPError as error:
-            # A slow server may have answered the newer greeting meanwhile.
-            if error.code != types.UNSUPPORTED_PROTOCOL_VERSION or self._legacy:
-                raise
-            if not await self._discovered(session):
-                raise
-            return
-        await self._log_level(live)
-
-    async def _discovered(self, session: ClientSession) -> bool:
-        """Try the greeting of the newer revisions; tell whether that was understood."""
-        version: str | None = MODERN_PROTOCOL_VERSIONS[-1]
-        for _ in range(2):
-            if version is None:
-                break
-            try:
-                async with asyncio.timeout(
-                    _DISCOVER_REMOTE if self.config.remote else _DISCOVER
-                ):
-                    result = await session.send_discover(version)
-            except TimeoutError:
-                return False
-            except MCPError as error:
-                if error.code in {remote.NOT_SENT, remote.FORBIDDEN, types.CONNECTION_CLOSED}:
-                    raise
-                if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
-                    return False
-                version = _mutual(error)
-                continue
-            return _adopted(session, result)
-        return False
-
-    async def _log_level(self, live: Live) -> None:
-        if live.capabilities.logging is None:
-            return
-        request = types.SetLevelRequest(
-            params=types.SetLevelRequestParams(level=self.config.log_level)  # type: ignore[arg-type]
-        )
-        with contextlib.suppress(MCPError, httpx2.HTTPError):
-            await live.session.send_request(request, types.EmptyResult)
-
-
-def _mutual(error: MCPError) -> str | None:
-    """Return the newest version that both know, or None if only older ones are left.
-
-    Raises:
-        MCPError: there is no version that both know.
-    """
-    data = error.error.data
-    found = data.get("supported", ()) if isinstance(data, dict) else ()
-    known = [version for version in MODERN_PROTOCOL_VERSIONS if version in found]
-    if known:
-        return known[-1]
-    if found and not any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in found):
-        raise error
-    return None
-
-
-def _adopted(session: ClientSession, result: Any) -> bool:
-    try:
-        parsed = types.DiscoverResult.model_validate(result)
-    except ValueError:
-        return False
-    if not any(version in parsed.supported_versions for version in MODERN_PROTOCOL_VERSIONS):
-        return False
-    session.adopt(parsed)
-    return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import hmac
 import json
@@ -52,6 +51,8 @@ async def pipes() -> AsyncIterator[tuple[PipeReader, PipeWriter]]:
 
     A tool's child reads the end of input and writes to stderr, whatever it does.
     """
+    import fcntl  # noqa: PLC0415 - there are no such pipes on Windows
+
     sys.stdout.flush()
     taken_in, taken_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3) for fd in (0, 1))
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -77,6 +78,8 @@ async def pipes() -> AsyncIterator[tuple[PipeReader, PipeWriter]]:
 
 
 def _are_pipes() -> bool:
+    if sys.platform == "win32":
+        return False
     kinds = [os.fstat(fd).st_mode for fd in (0, 1)]
     return all(stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) for kind in kinds)
 

@@ -25,8 +25,9 @@ from mcp.shared.subscriptions import (
     ToolsListChanged,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from toolcrib import Toolbox, ToolcribError
+from toolcrib import Toolbox
 
+from . import artifacts
 from .channel import CURRENT, Channel
 from .gateway import Client, Clients
 from .offers import Offers
@@ -38,7 +39,6 @@ Context = ServerRequestContext[Any, Any]
 Identify = Callable[[Context], tuple[str, str]]
 
 _PAGE = 500
-_ARTIFACT = "artifact:"
 
 
 class Served:
@@ -195,7 +195,7 @@ class Served:
             for each in offers.resources.values()
         ]
         async with self._client(ctx) as client:
-            found += _artifacts(client)
+            found += artifacts.listed(client)
         page, mark = _page(found, params)
         return _whole(ctx, {"resources": page}, mark)
 
@@ -218,9 +218,9 @@ class Served:
             contents = await offers.read(uri)
             if contents is not None:
                 return _whole(ctx, {"contents": [contents]})
-        if uri.startswith(_ARTIFACT):
+        if uri.startswith(artifacts.SCHEME):
             async with self._client(ctx) as client:
-                contents = await _artifact(client, uri)
+                contents = await artifacts.contents(client, uri)
             if contents is not None:
                 return _whole(ctx, {"contents": [contents]})
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
@@ -350,38 +350,3 @@ def _page(items: list[Any], params: Any) -> tuple[list[Any], str | None]:
         base64.urlsafe_b64encode(str(end).encode()).decode() if end < len(items) else None
     )
     return items[start:end], following
-
-
-def _artifacts(client: Client) -> list[dict[str, Any]]:
-    session = client.session
-    store = session.toolbox.artifacts
-    try:
-        kept = store.namespace(session.conversation, session.principal).list()
-    except (ToolcribError, OSError):
-        return []
-    return [
-        {
-            "uri": f"{_ARTIFACT}{each.digest}",
-            "name": each.title or each.digest,
-            "mimeType": each.media_type,
-            "size": each.size,
-        }
-        for each in kept
-    ]
-
-
-async def _artifact(client: Client, uri: str) -> dict[str, Any] | None:
-    """Return a client's own artifact; one of another client answers like an unknown one."""
-    digest = uri.removeprefix(_ARTIFACT)
-    known = {each["uri"]: each for each in _artifacts(client)}
-    if uri not in known:
-        return None
-    try:
-        data = await client.session.artifacts.get(digest)
-    except (ToolcribError, OSError, KeyError, ValueError):
-        return None
-    media = known[uri]["mimeType"]
-    if media.startswith("text/") or media == "application/json":
-        with contextlib.suppress(UnicodeDecodeError):
-            return {"uri": uri, "mimeType": media, "text": data.decode()}
-    return {"uri": uri, "mimeType": media, "blob": base64.b64encode(data).decode("ascii")}
