@@ -421,3 +421,35 @@ def test_a_disabled_pack_says_which_line_would_enable_it(tmp_path):
         return json.dumps(result)
 
     assert "tool.unknown" in run(scenario)
+
+
+@pytest.mark.parametrize("scope", ["asyncio", "anyio"])
+def test_a_timeout_of_the_handlers_own_is_not_a_cancellation_of_the_call(scope, tmp_path):
+    """A scope inside takes its cancellation back; the call never heard of one."""
+    pytest.importorskip(scope)
+    pack = Pack("own")
+
+    @pack.tool(effects=())
+    async def patient(ctx: Context) -> str:
+        """Give up on something, and go on."""
+        if scope == "asyncio":
+            try:
+                async with asyncio.timeout(0):
+                    await asyncio.Event().wait()
+            except TimeoutError:
+                pass
+        else:
+            import anyio  # noqa: PLC0415
+
+            with anyio.move_on_after(0):
+                await anyio.sleep_forever()
+        await asyncio.sleep(0)
+        return f"requested: {ctx.cancellation.requested}"
+
+    async def main():
+        async with Toolbox(Policy(local=[pack])) as box, box.session() as session:
+            return await session.call("own.patient")
+
+    outcome = asyncio.run(main())
+    assert outcome.result.notes == ()
+    assert outcome.result.content[0].text == "requested: False"

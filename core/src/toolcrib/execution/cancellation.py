@@ -66,6 +66,7 @@ class CancelToken:
         "_task",
         "_timer",
         "_undelivered",
+        "_watch",
         "cause",
         "closed",
         "deadline",
@@ -83,6 +84,7 @@ class CancelToken:
         self._listeners: list[Callable[[], None]] | None = None
         self._task: asyncio.Task[Any] | None = None
         self._timer: Handle | None = None
+        self._watch: Handle | None = None
         self._deadlines: Deadlines | None = None
         self._grace = 0.0
         self._sent = 0
@@ -176,19 +178,49 @@ class CancelToken:
             task.uncancel()
         self._sent = 0
 
-    def delivered(self) -> None:
-        """Note that a cancellation arrived, and whose it was."""
+    def delivered(self, *, inside: bool = False) -> None:
+        """Note that a cancellation arrived, and whose it was.
+
+        Args:
+            inside: It arrived in a handler, so it may be that of a scope of the
+                handler's own (``asyncio.timeout``, a cancel scope of anyio), which takes
+                it back when it is left. What is still there after the grace, or when the
+                handler has ended, came from above.
+        """
         if self._undelivered:
             self._undelivered = False
-        elif (
-            self.cause is None
-            and self._task is not None
-            and self._task.cancelling() > self._base + self._sent
-        ):
-            self.cause = "cancelled"
-            self.reason = "The task that ran the call was cancelled."
-            self._call_listeners()
+        elif self.cause is None and self._is_from_above():
+            if not inside:
+                self._cancelled_from_above()
+                self._count_down()
+            elif self._watch is None and self._deadlines is not None:
+                self._watch = self._deadlines.later(self._grace, self._look_again)
+
+    def ended(self) -> None:
+        """Note that the handler ended: a cancellation that is still there is not its own."""
+        self._stop_watching()
+        if self.cause is None and self._is_from_above():
+            self._cancelled_from_above()
+
+    def _is_from_above(self) -> bool:
+        task = self._task
+        return task is not None and task.cancelling() > self._base + self._sent
+
+    def _cancelled_from_above(self) -> None:
+        self.cause = "cancelled"
+        self.reason = "The task that ran the call was cancelled."
+        self._call_listeners()
+
+    def _look_again(self) -> None:
+        self._watch = None
+        if self.cause is None and self._is_from_above():
+            self._cancelled_from_above()
             self._count_down()
+
+    def _stop_watching(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
 
     def _request(self, cause: Cause, reason: str) -> None:
         if self.cause is not None:
@@ -251,7 +283,7 @@ def drive(
                 raise
             except BaseException as error:  # noqa: BLE001 - handed to the handler
                 if isinstance(error, asyncio.CancelledError):
-                    token.delivered()
+                    token.delivered(inside=True)
                 waits_for = run(handler.throw, error)
                 if token.insisted:
                     raise AbandonedError(_carry_on(handler, waits_for, variables)) from None
@@ -259,6 +291,8 @@ def drive(
                 waits_for = run(handler.send, None)
     except StopIteration as stop:
         return stop.value
+    finally:
+        token.ended()
 
 
 def _carry_on(
