@@ -385,3 +385,55 @@ def _server(box: Any, name: str) -> Any:
 
     host = box.activator.active["mcp"].host
     return next(hub for h, hub in HUBS._hubs if h is host).servers[name]
+
+
+def test_a_task_is_followed_to_its_end(tmp_path: Path, peer: Any) -> None:
+    """A server that answers with a task is asked until it is done; a failed one fails."""
+    begun = {"taskId": "t1", "status": "working", "pollInterval": 50, "ttl": 60000}
+    done = {**begun, "status": "completed"}
+    plan = {
+        "tools": [tool("t", execution={"taskSupport": "required"})],
+        "capabilities": {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}},
+        "calls": {"t": [{"result": {"task": begun}}]},
+    }
+    answer = {"content": [{"type": "text", "text": "at last"}]}
+
+    async def main() -> None:
+        good = {"tasks/get": [{"result": done}], "tasks/result": [{"result": answer}]}
+        failed = {**begun, "status": "failed", "statusMessage": "no luck"}
+        servers = {
+            "good": peer({**plan, "methods": good}),
+            "bad": peer({**plan, "methods": {"tasks/get": [{"result": failed}]}}),
+        }
+        async with opened(tmp_path, servers) as (_, session):
+            outcome = await session.call("mcp.good.t", {}, approver=yes)
+            assert outcome.status == "ok", outcome
+            assert outcome.result.content[0].text == "at last"
+            (sent,) = servers["good"].messages("tools/call")
+            assert sent["params"]["task"]["ttl"] == 300_000
+            outcome = await session.call("mcp.bad.t", {}, approver=yes)
+            assert (outcome.status, outcome.code) == ("failed", "mcp.task_failed")
+            assert "no luck" in outcome.text
+
+    run(main())
+
+
+def test_a_cancelled_task_is_cancelled_at_the_server(tmp_path: Path, peer: Any) -> None:
+    """Who stops waiting for a task stops the task."""
+    begun = {"taskId": "t1", "status": "working", "pollInterval": 50, "ttl": 60000}
+    plan = {
+        "tools": [tool("t")],
+        "calls": {"t": [{"result": {"task": begun}}]},
+        "methods": {"tasks/get": [{"result": begun}], "tasks/cancel": [{"result": {}}]},
+    }
+
+    async def main() -> None:
+        one = peer(plan)
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            work = asyncio.create_task(session.call("mcp.a.t", {}, approver=yes))
+            await until(lambda: len(one.messages("tasks/get")) > 1)
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            await until(lambda: one.messages("tasks/cancel"))
+
+    run(main())

@@ -53,6 +53,8 @@ async def call(server: Server, ctx: Context, tool: str, arguments: dict[str, Any
     async with server.turn(ctx):
         live = server.connection.require()
         params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        if tool in server.offer.tasks and not live.modern:
+            params["task"] = {"ttl": int(server.config.timeout * 1000)}
         for _ in range(MOST_ROUNDS):
             raw = await _once(server, ctx, live, params)
             if raw.get("resultType") == "task" or "task" in raw:

@@ -57,6 +57,7 @@ class Offer:
     withheld: tuple[Withheld, ...] = ()
     output_schemas: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     hints: Mapping[str, str] = attrs.field(factory=dict)
+    tasks: frozenset[str] = frozenset()
 
 
 class _Bad(ValueError):  # noqa: N818 - as it reads where it is raised
@@ -74,6 +75,7 @@ def offers(config: ServerConfig, listed: Iterable[Any], run: Run) -> Offer:
     made: dict[str, Implementation] = {}
     outputs: dict[str, Mapping[str, Any]] = {}
     hints: dict[str, str] = {}
+    tasks: set[str] = set()
     withheld: dict[str, Withheld] = {}
     for position, raw in enumerate(listed):
         known = raw.get("name") if isinstance(raw, Mapping) else None
@@ -89,11 +91,15 @@ def offers(config: ServerConfig, listed: Iterable[Any], run: Run) -> Offer:
         try:
             made[shown] = _implementation(config, raw, run)
             hints[shown] = _said(raw.get("annotations"))
+            if _wants_task(raw):
+                tasks.add(shown)
             if (schema := output_schema(raw.get("outputSchema"))) is not None:
                 outputs[shown] = schema
         except _Bad as error:
             withheld[shown] = Withheld(one_line(shown, 80), str(error))
-    return Offer(tuple(made.values()), tuple(withheld.values()), outputs, hints)
+    return Offer(
+        tuple(made.values()), tuple(withheld.values()), outputs, hints, frozenset(tasks)
+    )
 
 
 def _wanted(config: ServerConfig, tool: str) -> bool:
@@ -248,6 +254,12 @@ def output_schema(value: Any) -> Mapping[str, Any] | None:
     except (_Bad, SchemaError, ValueError, TypeError, RecursionError):
         return None
     return schema
+
+
+def _wants_task(raw: Mapping[str, Any]) -> bool:
+    """Tell whether a tool can only be called as a task."""
+    execution = raw.get("execution")
+    return isinstance(execution, Mapping) and execution.get("taskSupport") == "required"
 
 
 def _said(hints: Any) -> str:
