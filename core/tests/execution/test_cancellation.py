@@ -514,3 +514,60 @@ def test_cancelling_between_attempts_ends_the_call(bench, go, token, attempts):
     assert calls == [1]
     assert outcome.status == "cancelled"
     assert bench.runtime.scheduler.running == 0
+
+
+def test_a_handlers_cancellation_of_its_own_task_stays_inside(bench, go):
+    """Whoever awaits the call is not cancelled by what the handler did to itself."""
+
+    async def handler(ctx):
+        asyncio.current_task().cancel()
+        return "x"
+
+    async def main():
+        outcome = await bench.run(handler)
+        await asyncio.sleep(0)
+        return outcome, asyncio.current_task().cancelling()
+
+    outcome, left = go(main)
+    assert (outcome.status, outcome.result.notes, left) == ("ok", (), 0)
+
+
+def test_a_handler_that_cancels_itself_and_waits_is_no_cancelled_call(bench, go):
+    """Nobody cancelled the call, so it failed."""
+
+    async def handler(ctx):
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+
+    async def main():
+        return await bench.run(handler), asyncio.current_task().cancelling()
+
+    outcome, left = go(main)
+    assert (outcome.status, outcome.code, left) == ("failed", "tool.crashed", 0)
+
+
+def test_a_cancellation_from_above_is_told_from_the_handlers_own(bench, go):
+    """The caller's is still there once the handler's is taken back."""
+    started = asyncio.Event()
+
+    async def handler(ctx):
+        task = asyncio.current_task()
+        task.cancel()
+        started.set()
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            await asyncio.Event().wait()
+
+    async def main():
+        async def app():
+            outcome = await bench.run(handler)
+            return outcome.status, asyncio.current_task().cancelling()
+
+        task = asyncio.create_task(app())
+        await started.wait()
+        await asyncio.sleep(0)
+        task.cancel()
+        return await task
+
+    assert go(main) == ("cancelled", 1)

@@ -3,8 +3,9 @@
 A handler runs inside the task of its call, so the common case needs no task, no timer
 task and no cancel scope of its own. To interrupt it the task is cancelled, and that
 cancellation is taken back (``uncancel``) before the call's outcome is returned: nobody
-above ever sees it. A cancellation that came from above stays counted on the task, for
-the caller to honour once the outcome is written down.
+above ever sees it. Nor does anybody see one that a handler asked for itself. One that
+came from above stays counted on the task, for the caller to honour once the outcome is
+written down.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class CancelToken:
         "_grace",
         "_limit",
         "_listeners",
+        "_own",
         "_sent",
         "_task",
         "_timer",
@@ -88,6 +90,7 @@ class CancelToken:
         self._deadlines: Deadlines | None = None
         self._grace = 0.0
         self._sent = 0
+        self._own = 0
         self._base = 0
         self._undelivered = False
 
@@ -95,6 +98,11 @@ class CancelToken:
     def requested(self) -> bool:
         """Whether the call was cancelled or its deadline passed."""
         return self.cause is not None
+
+    @property
+    def owes(self) -> bool:
+        """Whether the handler cancelled its own task, which is to be taken back."""
+        return self._own > 0
 
     def check(self) -> None:
         """Raise ``asyncio.CancelledError`` if the call was cancelled or is too late."""
@@ -165,7 +173,7 @@ class CancelToken:
         """Take back every cancellation that was sent; for *execute*, at the very end."""
         task, self._task = self._task, None
         self.disarm()
-        if task is None or not self._sent:
+        if task is None or not (self._sent or self._own):
             return
         if self._undelivered and not self.closed:
             # Sent while the task was running: it is thrown at the next await, which
@@ -174,9 +182,9 @@ class CancelToken:
                 await asyncio.sleep(0)
             except asyncio.CancelledError:
                 self._undelivered = False
-        for _ in range(self._sent):
+        for _ in range(self._sent + self._own):
             task.uncancel()
-        self._sent = 0
+        self._sent = self._own = 0
 
     def delivered(self, *, inside: bool = False) -> None:
         """Note that a cancellation arrived, and whose it was.
@@ -196,6 +204,22 @@ class CancelToken:
             elif self._watch is None and self._deadlines is not None:
                 self._watch = self._deadlines.later(self._grace, self._look_again)
 
+    def step(self, run: Callable[..., Any], move: Callable[[Any], Any], value: Any) -> Any:
+        """Move a handler on; a cancellation of the task meanwhile can only be its own."""
+        task = self._task
+        if task is None:
+            return run(move, value)
+        before = task.cancelling() - self._sent
+        try:
+            return run(move, value)
+        finally:
+            change = task.cancelling() - self._sent - before
+            if change > 0:
+                self._own += change
+                self._undelivered = True
+            elif change < 0:
+                self._own = max(0, self._own + change)
+
     def ended(self) -> None:
         """Note that the handler ended: a cancellation that is still there is not its own."""
         self._stop_watching()
@@ -204,7 +228,7 @@ class CancelToken:
 
     def _is_from_above(self) -> bool:
         task = self._task
-        return task is not None and task.cancelling() > self._base + self._sent
+        return task is not None and task.cancelling() > self._base + self._sent + self._own
 
     def _cancelled_from_above(self) -> None:
         self.cause = "cancelled"
@@ -271,9 +295,9 @@ def drive(
     Raises:
         AbandonedError: the handler swallowed its cancellation and went on.
     """
-    run = variables.run
+    run, step = variables.run, token.step
     try:
-        waits_for = run(handler.send, None)
+        waits_for = step(run, handler.send, None)
         while True:
             try:
                 yield waits_for
@@ -284,11 +308,11 @@ def drive(
             except BaseException as error:  # noqa: BLE001 - handed to the handler
                 if isinstance(error, asyncio.CancelledError):
                     token.delivered(inside=True)
-                waits_for = run(handler.throw, error)
+                waits_for = step(run, handler.throw, error)
                 if token.insisted:
                     raise AbandonedError(_carry_on(handler, waits_for, variables)) from None
             else:
-                waits_for = run(handler.send, None)
+                waits_for = step(run, handler.send, None)
     except StopIteration as stop:
         return stop.value
     finally:

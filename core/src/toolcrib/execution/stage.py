@@ -73,7 +73,7 @@ async def execute(
             finally:
                 scheduler.leave(turn)
     finally:
-        if token.requested:
+        if token.requested or token.owes:
             await token.settle()
         else:
             token.release()
