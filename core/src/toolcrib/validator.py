@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_PROBLEMS", "Problem", "Validator", "Validators"]
 
 MOST_PROBLEMS = 10
+_TEXT = frozenset({str})
 _PLAIN = frozenset({str, int, bool, type(None)})
 
 
@@ -57,14 +58,18 @@ class Validator:
             accepts = self._compile()
         floats: bool | None = False
         # The commonest values by far are flat; the general walk is for the rest.
-        if type(value) is dict:
-            for key, item in value.items():
+        if type(value) is dict and _TEXT.issuperset(map(type, value)):
+            for item in value.values():
                 kind = type(item)
-                if kind not in _PLAIN or type(key) is not str:
-                    floats = self._survey(value)
-                    break
+                if kind in _PLAIN or (kind is list and _PLAIN.issuperset(map(type, item))):
+                    continue
+                if kind is float and isfinite(item):
+                    floats = True
+                    continue
+                floats = survey(value, self.normal.deepest)
+                break
         else:
-            floats = self._survey(value)
+            floats = survey(value, self.normal.deepest)
         if floats is None:
             return (_not_json(value, self.normal.deepest),)
         verdict = None if floats and self._multiples else accepts(value)
@@ -108,10 +113,6 @@ class Validator:
 
             self._made = Judge(self.normal.schema)
         return self._made
-
-    def _survey(self, value: Any) -> bool | None:
-        """Tell whether a value holds floats; None if it is no JSON value or too deep."""
-        return survey(value, self.normal.deepest)
 
     def _compile(self) -> Callable[[Any], bool | None]:
         with self._lock:

@@ -99,21 +99,14 @@ def _parse_mended(
         raise UnusableError(reason, code="arguments.malformed") from None
 
 
-# Values that are their own copies; a float may be no number, so it is looked at.
-_ATOMS = frozenset({str, int, bool, type(None)})
-_FEW, _SHORT = 64, 4096
+_FEW, _SHORT, _WIDE = 64, 4096, 10**18
 
 
 def _copy(value: Mapping[str, Any], max_bytes: int, max_depth: int) -> dict[str, Any]:
     """Copy an object that a provider's library parsed, as the JSON that it stands for."""
-    flat = value.__class__ is dict and len(value) < _FEW
-    if flat and all(
-        key.__class__ is str
-        and item.__class__ in _ATOMS
-        and (item.__class__ is not str or len(item) < _SHORT)
-        for key, item in value.items()
-    ):
-        return dict(value)
+    simple = _simple(value)
+    if simple is not None:
+        return simple
     try:
         # Python's encoder would turn other keys into text.
         text = canonical.dumps({_key(key): item for key, item in value.items()})
@@ -124,6 +117,34 @@ def _copy(value: Mapping[str, Any], max_bytes: int, max_depth: int) -> dict[str,
         reason = f"they hold what JSON cannot say ({type(error).__name__})"
         raise UnusableError(reason, code="arguments.malformed") from None
     return copy
+
+
+def _simple(value: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Copy an object of scalars and lists of them, as most are; None for any other.
+
+    What passes is JSON and small, to the letter: nothing is a subclass of what it seems.
+    """
+    if value.__class__ is not dict or len(value) > _FEW:
+        return None
+    copy = dict(value)
+    for key, item in copy.items():
+        if item.__class__ is list and len(item) <= _FEW and all(map(_is_atom, item)):
+            copy[key] = item[:]
+        elif not _is_atom(item):
+            return None
+        if key.__class__ is not str:
+            return None
+    return copy
+
+
+def _is_atom(value: Any) -> bool:
+    """Tell whether a value is a short text, a number that JSON can say, or a constant."""
+    kind = value.__class__
+    if kind is str:
+        return len(value) < _SHORT
+    if kind is int or kind is float:
+        return -_WIDE < value < _WIDE
+    return value is None or kind is bool
 
 
 def _key(key: Any) -> str:

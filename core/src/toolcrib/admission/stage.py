@@ -139,7 +139,7 @@ def _repair(
 ) -> tuple[tuple[Problem, ...], list[Repair]]:
     if not rules or validator.normal.verbatim or not _mendable(problems, rules):
         return problems, []
-    from toolcrib.repair import Repairer  # noqa: PLC0415 - only for invalid calls
+    from toolcrib.repair.values import Repairer  # noqa: PLC0415 - only for invalid calls
 
     repairer = Repairer(validator, rules, max_depth=max_depth)
     left = repairer.mend(value, problems)
@@ -171,7 +171,7 @@ def _freeze(
         value = json.loads(before)
     text = canonical.dumps(value)
     if ".0" in text and "R5" in rules and not validator.normal.verbatim:
-        from toolcrib.repair import Repairer  # noqa: PLC0415 - only where it may be needed
+        from toolcrib.repair.values import Repairer  # noqa: PLC0415 - rarely needed
 
         repairer = Repairer(validator, rules)
         if repairer.whole_floats(value):

@@ -78,8 +78,9 @@ class Reader:
                 found = (
                     _NOTHING if child is False else self._accepted(child, path, at + 1, known)
                 )
-        for part in self._joined(schema):
-            found = found.both(self._accepted(part, path, at, known))
+        if "$ref" in schema or "allOf" in schema:
+            for part in self._joined(schema):
+                found = found.both(self._accepted(part, path, at, known))
         for listing in ("anyOf", "oneOf"):
             if listing in schema:
                 union = _NOTHING

@@ -127,8 +127,9 @@ class Repairer:
 
     def _single(self, holder: Any, path: Path, value: Any) -> bool:
         """R12, for those who ask for it: one value where only a list is accepted."""
-        types = self._reader.accepted(path).types
-        if "R12" not in self._rules or types - {"null"} != {"array"} or value is None:
+        if "R12" not in self._rules or value is None:
+            return False
+        if self._reader.accepted(path).types - {"null"} != {"array"}:
             return False
         if isinstance(value, list) or (isinstance(value, str) and _SEPARATORS.search(value)):
             return False

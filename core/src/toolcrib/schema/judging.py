@@ -154,7 +154,9 @@ def items(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Pr
             yield Problem(pointer, "items", f"expected at most {start} items", str(len(value)))
         return
     for number in range(start, len(value)):
-        yield from judge.part(child, value[number], f"{pointer}/{number}")
+        item = value[number]
+        if not _plainly(child, item):
+            yield from judge.part(child, item, f"{pointer}/{number}")
 
 
 def contains(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
@@ -183,8 +185,13 @@ def properties(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterat
     known = schema["properties"]
     for name, item in value.items():
         child = known.get(name)
-        if child and (len(child) > 1 or child.get("type") != TYPE_NAMES[type(item)]):
+        if child and not _plainly(child, item):
             yield from judge.part(child, item, f"{pointer}/{escape(name)}")
+
+
+def _plainly(schema: Any, value: Any) -> bool:
+    """Tell whether a subschema asks for nothing but the type that a value has."""
+    return len(schema) == 1 and schema.get("type") == TYPE_NAMES[type(value)]
 
 
 def pattern_properties(
