@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from toolcrib.implementation import Companions, Implementation
-from toolcrib.outcome import File, Image, Json, Result, Text
+from toolcrib.outcome import Audio, File, Image, Json, Result, Text
 
 
 async def returns(bench, value, **fields):
@@ -227,3 +227,28 @@ def test_text_under_an_output_schema_is_structured_too(bench, go):
     )
     assert outcome.result.structured == "x"
     assert seen == ["x"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        Image("notbase64!!", "image/png"),
+        Image("aGk", "image/png"),
+        Audio("aGk=aGk=", "audio/wav"),
+        File("näh=", "text/plain", "n.txt"),
+    ],
+)
+def test_media_that_is_not_base64_reaches_nobody(bench, go, block):
+    """A provider would refuse the whole request; what can be read is kept."""
+    value = Result(content=(Text("before"), block))
+    outcome = go(lambda: returns(bench, value))
+    assert (outcome.status, outcome.code) == ("failed", "output.invalid")
+    assert outcome.result.content == (Text("before"),)
+    assert f"data of a {type(block).__name__} is not base64" in outcome.text
+
+
+def test_base64_in_lines_is_joined(bench, go):
+    """Mail wraps it, and providers do not take it so."""
+    wrapped = base64.encodebytes(bytes(range(100))).decode()
+    outcome = go(lambda: returns(bench, Image(wrapped, "image/png")))
+    assert outcome.result.content == (Image("".join(wrapped.split()), "image/png"),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -25,6 +26,7 @@ from toolcrib.tool import Tool
 
 __all__ = ["OutputError", "finish", "result_of"]
 
+_MEDIA = (Image, Audio, File)
 _BLOCKS = (Text, Json, Image, Audio, File, Link, ArtifactLink)
 _SHOWN = 5
 # Notes are words for the model, and no way around the budget of its content.
@@ -109,6 +111,8 @@ def _blocks(values: Iterable[Any]) -> Result:
 
 def _sound(result: Result) -> Result:
     """Refuse a result that a pack made of parts that nobody can write down."""
+    if any(isinstance(block, _MEDIA) for block in result.content):
+        result = attrs.evolve(result, content=map(_unwrapped, result.content))
     faults = [fault for fault in _faults(result) if fault]
     if faults:
         text = f"its result cannot be used: {'; '.join(faults[:_SHOWN])}"
@@ -141,7 +145,24 @@ def _fault(block: Any) -> str:
         wanted = int if field.name == "size" else str
         if not isinstance(value, wanted) and (value is not None or field.default is not None):
             return f"{field.name} of a {kind.__name__} is a {type(value).__name__}"
+    if isinstance(block, _MEDIA) and not _is_base64(block.data):
+        return f"data of a {kind.__name__} is not base64"
     return ""
+
+
+def _unwrapped(block: Any) -> Any:
+    """Join the lines of base64 text, which mail wraps and providers do not take."""
+    if isinstance(block, _MEDIA) and isinstance(block.data, str) and "\n" in block.data:
+        return attrs.evolve(block, data="".join(block.data.split()))
+    return block
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_json(value: Any) -> bool:
