@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from toolcrib import (
     Audio,
     Context,
+    Description,
     Effect,
     Failed,
     File,
@@ -26,7 +27,6 @@ from toolcrib import (
     Tool,
     Unavailable,
 )
-from toolcrib.tool import Description
 
 from toolcrib_mcp.offers import Offers
 
