@@ -161,7 +161,13 @@ class ProcessKind:
         if link is None:
             return None
         self._reached[path] = link
-        return await link.attach(str(known.get("run")))
+        try:
+            return await link.attach(str(known.get("run")))
+        except (WardenLostError, OSError):
+            # It died in this very moment.
+            self._reached.pop(path, None)
+            await link.close()
+            return None
 
     async def _follow(self, control: Any, running: Running) -> dict[str, Any]:
         job_id = getattr(control, "id", running.id)

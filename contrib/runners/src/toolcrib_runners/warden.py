@@ -110,19 +110,20 @@ class _Job:
         else:
             ended = _told(completed)
         with self._lock:
-            self.ended = ended
             if self._folder is not None:
-                self._write_result()
+                self._write_result(ended)
+            # Only now: once nothing runs any more, the warden may end at any moment.
+            self.ended = ended
             hosts = list(self.hosts)
         for host in hosts:
             host.say({"ended": self.id, "result": ended})
         self._warden.finished(self)
 
-    def _write_result(self) -> None:
+    def _write_result(self, ended: Mapping[str, Any]) -> None:
         if self._log is not None:
             self._log.close()
         if self._folder is not None and self._folder.is_dir():
-            short = {k: v for k, v in (self.ended or {}).items() if k not in {"out", "err"}}
+            short = {k: v for k, v in ended.items() if k not in {"out", "err"}}
             with contextlib.suppress(OSError):
                 write_json(self._folder / RESULT, short)
 
@@ -181,7 +182,7 @@ class _Job:
                 self._log.write(early)
             self._write_process()
             if self.ended is not None:
-                self._write_result()
+                self._write_result(self.ended)
 
     @property
     def kept(self) -> bool:

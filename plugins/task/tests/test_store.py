@@ -1,0 +1,402 @@
+"""The list: graph, states, versions, leases, deltas."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+
+import pytest
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toolcrib_task.database import DatabaseError
+from toolcrib_task.model import FINAL, MOVES, NewTask, TaskError
+from toolcrib_task.store import Change, SqliteTasks
+
+
+def new(title="x", *needs, **more):
+    return NewTask(title=title, depends_on=needs, **more)
+
+
+def refused(code, work):
+    with pytest.raises(TaskError) as caught:
+        work()
+    assert caught.value.code == code
+    return caught.value
+
+
+def test_a_plan_is_made_in_one_step(store):
+    """Tasks of one request name each other by their place in it."""
+    a, b, c = store.create("g", [new("a"), new("b", "#1"), new("c", "#1", "#2")])
+    assert (a.waits_for, b.waits_for, c.waits_for) == ((), ("t1",), ("t1", "t2"))
+    assert [t.ready for t in (a, b, c)] == [True, False, False]
+
+
+def test_a_plan_with_a_fault_is_not_made_at_all(store):
+    """Half a plan would be worse than none."""
+    refused("task.unknown_dependency", lambda: store.create("g", [new("a"), new("b", "t99")]))
+    assert store.select("g") == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["t99", "#3", "#0", "99", "t", "tx", "#-1", "t9999999999999999"]
+)
+def test_unknown_dependencies_are_refused(store, name):
+    """They are not stored as they are."""
+    refused("task.unknown_dependency", lambda: store.create("g", [new("a"), new("b", name)]))
+
+
+def test_a_circle_is_refused_and_shown(store):
+    """With the way round."""
+    a, _, _ = store.create("g", [new("a"), new("b", "#1"), new("c", "#2")])
+    error = refused(
+        "task.cycle",
+        lambda: store.update("g", a.id, Change(depend_on=("t3",)), version=1, by="me"),
+    )
+    assert "t1 needs t3 needs t2 needs t1" in error.text
+    refused("task.cycle", lambda: store.create("g", [new("a", "#2"), new("b", "#1")]))
+    refused("task.cycle", lambda: store.create("g", [new("self", "#1")]))
+
+
+def test_a_stale_version_is_refused_with_the_state_as_it_is(store):
+    """Nobody overwrites what they have not seen."""
+    (a,) = store.create("g", [new("a")])
+    store.update("g", a.id, Change(title="b"), version=1, by="me")
+    error = refused(
+        "task.stale", lambda: store.update("g", a.id, Change(title="c"), version=1, by="me")
+    )
+    assert "version 2" in error.text
+    assert store.get("g", a.id).title == "b"
+
+
+@pytest.mark.parametrize("status", sorted(MOVES))
+def test_only_legal_moves_are_made(store, status):
+    """Each refusal says what would be legal."""
+    for wanted in sorted(MOVES):
+        (task,) = store.create("g", [new(status)])
+        at = _brought(store, task.id, status)
+        change = Change(status=wanted, evidence="seen")
+        if wanted in MOVES[status]:
+            assert store.update("g", task.id, change, version=at, by="me")[0].status == wanted
+        else:
+            error = refused(
+                "task.transition",
+                lambda change=change, at=at, task=task: store.update(
+                    "g", task.id, change, version=at, by="me"
+                ),
+            )
+            assert all(move in error.text for move in MOVES[status])
+
+
+def _brought(store, task_id, status):
+    if status == "open":
+        return 1
+    if status == "cancelled":
+        return store.update("g", task_id, Change(status=status), version=1, by="me")[0].version
+    at = store.claim("g", by="me", lease=10, task_id=task_id).version
+    if status == "claimed":
+        return at
+    at = store.update("g", task_id, Change(status="working"), version=at, by="me")[0].version
+    if status == "working":
+        return at
+    return store.update("g", task_id, Change(status=status), version=at, by="me")[0].version
+
+
+def test_what_is_over_is_not_changed(store):
+    """Not even its title."""
+    (a,) = store.create("g", [new("a")])
+    done = store.update("g", a.id, Change(status="cancelled"), version=1, by="me")[0]
+    refused(
+        "task.final",
+        lambda: store.update("g", a.id, Change(title="b"), version=done.version, by="me"),
+    )
+
+
+def test_the_next_task_is_the_most_urgent_one_that_is_ready(store):
+    """Then the oldest."""
+    store.create("g", [new("low", priority="low"), new("a"), new("b", "#2", priority="high"),
+                       new("c", priority="high")])  # fmt: skip
+    taken = [store.claim("g", by="me", lease=10).title for _ in range(3)]
+    assert taken == ["c", "a", "low"]
+    assert store.claim("g", by="me", lease=10) is None
+
+
+def test_done_sets_free_what_waited(store):
+    """The result tells which."""
+    store.create("g", [new("a"), new("b", "#1"), new("c", "#1", "#2")])
+    task = store.claim("g", by="me", lease=10)
+    changed = store.update("g", task.id, Change(status="done"), version=task.version, by="me")
+    assert [t.title for t in changed] == ["a", "b"]
+    assert store.claim("g", by="me", lease=10).title == "b"
+
+
+def test_what_somebody_else_holds_is_not_changed(store):
+    """Until their lease ends."""
+    (a,) = store.create("g", [new("a")])
+    held = store.claim("g", by="one", lease=10)
+    for work in (
+        lambda: store.update("g", a.id, Change(status="done"), version=held.version, by="two"),
+        lambda: store.delete("g", a.id, version=held.version, by="two"),
+    ):
+        error = refused("task.foreign", work)
+        assert "owner one" in error.text
+    refused("task.not_ready", lambda: store.claim("g", by="two", lease=10, task_id=a.id))
+
+
+def test_a_lease_that_ends_hands_back_what_was_not_begun(store, clock):
+    """Whoever comes next takes it over; the dead one comes too late."""
+    store.create("g", [new("a")])
+    held = store.claim("g", by="dead", lease=10)
+    clock.now += 11
+    taken = store.claim("g", by="alive", lease=10)
+    assert (taken.id, taken.owner, taken.attempt) == (held.id, "alive", 2)
+    refused(
+        "task.stale",
+        lambda: store.update(
+            "g", held.id, Change(status="done"), version=held.version, by="dead"
+        ),
+    )
+
+
+def test_what_was_begun_and_not_reported_is_uncertain_with_evidence(store, clock):
+    """It is not simply done again; who knows better says how they know."""
+    store.create("g", [new("a")])
+    store.claim("g", by="dead", lease=10, working=True)
+    clock.now += 11
+    (task,) = store.select("g", status=["uncertain"])
+    assert "attempt 1 by dead began and did not report" in task.evidence
+    assert store.claim("g", by="alive", lease=10) is None
+    refused(
+        "task.no_evidence",
+        lambda: store.update("g", task.id, Change(status="done"), version=task.version, by="x"),
+    )
+    done = Change(status="done", evidence="the file is there")
+    assert store.update("g", task.id, done, version=task.version, by="x")[0].status == "done"
+
+
+def test_what_may_be_repeated_is_open_again(store, clock):
+    """If its author said so."""
+    store.create("g", [new("a", repeatable=True)])
+    store.claim("g", by="dead", lease=10, working=True)
+    clock.now += 11
+    assert store.claim("g", by="alive", lease=10).attempt == 2
+
+
+def test_claiming_again_makes_the_lease_longer(store, clock):
+    """And changes nothing else."""
+    store.create("g", [new("a")])
+    store.claim("g", by="me", lease=10, working=True)
+    clock.now += 5
+    again = store.claim("g", by="me", lease=10, task_id="t1")
+    assert (again.status, again.lease, again.attempt) == ("working", clock.now + 10, 1)
+
+
+def test_an_id_is_never_used_again(store):
+    """A deleted one neither."""
+    a, b = store.create("g", [new("a"), new("b")])
+    store.delete("g", b.id, version=1, by="me")
+    assert store.create("g", [new("c")])[0].id == "t3"
+    refused("task.unknown", lambda: store.get("g", b.id))
+    assert a.id == "t1"
+
+
+def test_what_others_need_is_not_deleted(store):
+    """They are named."""
+    store.create("g", [new("a"), new("b", "#1")])
+    assert (
+        "t2" in refused("task.needed", lambda: store.delete("g", "t1", version=1, by="x")).text
+    )
+
+
+def test_changes_since_a_cursor_are_told_once_each_by_page(store):
+    """Only what changed, deletions included; no page loses one."""
+    store.create("g", [new(str(n)) for n in range(5)])
+    _, _, cursor = store.changes("g", 0, 100)
+    store.update("g", "t2", Change(title="two"), version=1, by="me")
+    store.delete("g", "t4", version=1, by="me")
+    changed, gone, after = store.changes("g", cursor, 100)
+    assert ([t.id for t in changed], gone) == (["t2"], ("t4",))
+    assert store.changes("g", after, 100) == ((), (), after)
+    for number in (1, 3, 5):
+        store.update("g", f"t{number}", Change(title="x"), version=1, by="me")
+    seen, at = [], after
+    while True:
+        changed, _, now = store.changes("g", at, 1)
+        if now == at:
+            break
+        seen += [t.id for t in changed]
+        at = now
+    assert seen == ["t1", "t3", "t5"]
+
+
+def test_ten_thousand_tasks_are_shown_by_page(store):
+    """Each once, the most urgent first."""
+    for _ in range(50):
+        store.create("g", [new("x", priority="low") for _ in range(200)])
+    store.create("g", [new("urgent", priority="high")])
+    seen, after = [], None
+    while page := store.select("g", after=after, limit=200):
+        assert len(page) <= 200
+        seen += [t.id for t in page]
+        after = page[-1].id
+    assert len(seen) == len(set(seen)) == 10_001
+    assert seen[0] == "t10001"
+
+
+def test_lists_do_not_see_each_other(store):
+    """An id of another list is an unknown one."""
+    store.create("one", [new("a")])
+    assert store.select("two") == ()
+    refused("task.unknown", lambda: store.get("two", "t1"))
+    refused("task.unknown_dependency", lambda: store.create("two", [new("b", "t1")]))
+
+
+@pytest.mark.parametrize(
+    ("task", "code"),
+    [
+        (NewTask(title=" "), "task.no_title"),
+        (NewTask(title="x" * 201), "task.too_long"),
+        (NewTask(title="x", description="x" * 20_001), "task.too_long"),
+        (NewTask(title="x", metadata={"a": "x" * 9000}), "task.too_long"),
+    ],
+)
+def test_texts_that_are_too_long_are_refused_by_name(store, task, code):
+    """With their place in the request."""
+    assert refused(code, lambda: store.create("g", [new(), task])).pointer.startswith(
+        "/tasks/1/"
+    )
+
+
+def test_the_file_is_private_checked_copied_and_exported(store, tmp_path):
+    """A copy is a whole file of its own; it is never written over one that is there."""
+    store.create("g", [new("a"), new("b", "#1")])
+    assert stat.S_IMODE((tmp_path / "tasks.db").stat().st_mode) == 0o600
+    assert store.database.check() == []
+    store.database.backup(tmp_path / "copy.db")
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        store.database.backup(tmp_path / "copy.db")
+    copy = SqliteTasks(tmp_path / "copy.db", time=lambda: 0.0)
+    assert list(copy.export()) == list(store.export())
+    copy.close()
+
+
+def test_an_older_file_is_brought_up_to_date(tmp_path):
+    """What was in it stays."""
+    from toolcrib_task.schema import APPLICATION, MIGRATIONS
+
+    path = tmp_path / "old.db"
+    with sqlite3.connect(path) as database:
+        database.executescript(MIGRATIONS[0] + ";")
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+    store = SqliteTasks(path, time=lambda: 0.0)
+    store.create("g", [new("a")])
+    with store.database.read() as db:
+        assert db.execute("SELECT count(*) FROM runs").fetchone()[0] == 0
+    store.close()
+
+
+@pytest.mark.parametrize("case", ["foreign", "damaged", "newer"])
+def test_a_file_that_cannot_be_used_is_left_as_it_is(tmp_path, case):
+    """Somebody else's, broken, or of a later version."""
+    path = tmp_path / "tasks.db"
+    if case == "damaged":
+        path.write_bytes(b"these are notes, and no database " * 100)
+    else:
+        with sqlite3.connect(path) as database:
+            database.execute("CREATE TABLE theirs (x)")
+            if case == "newer":
+                from toolcrib_task.schema import APPLICATION
+
+                database.execute(f"PRAGMA application_id = {APPLICATION}")
+                database.execute("PRAGMA user_version = 99")
+        database.close()
+    before = path.read_bytes()
+    with pytest.raises(DatabaseError):
+        SqliteTasks(path, time=lambda: 0.0)
+    assert path.read_bytes() == before
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["create", "claim", "work", "done", "fail", "open", "cancel", "delete",
+                         "late", "depend"]),
+        st.integers(0, 5),
+        st.integers(0, 5),
+        st.sampled_from(["one", "two"]),
+    ),
+    max_size=40,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(STEPS)
+def test_every_invariant_holds_whatever_is_done(steps):
+    """Waiting counts are true, finals final, claims have owners, nothing is in a circle."""
+    now = [0.0]
+    store = SqliteTasks(None, time=lambda: now[0])
+    finals = {}
+    for step, at, other, who in steps:
+        tasks = store.select("g", limit=200)
+        task = tasks[at % len(tasks)] if tasks else None
+        second = tasks[other % len(tasks)] if tasks else None
+        try:
+            if step == "create":
+                needs = (second.id,) if second and other % 2 else ()
+                store.create("g", [new("x", *needs, repeatable=bool(at % 2))])
+            elif step == "claim":
+                store.claim("g", by=who, lease=5.0)
+            elif step == "late":
+                now[0] += 6
+            elif task is not None and step == "delete":
+                store.delete("g", task.id, version=task.version, by=who)
+                finals.pop(task.id, None)
+            elif task is not None and step == "depend":
+                store.update(
+                    "g", task.id, Change(depend_on=(second.id,)), version=task.version, by=who
+                )
+            elif task is not None:
+                status = {"work": "working", "fail": "failed", "cancel": "cancelled"}.get(
+                    step, step
+                )
+                store.update(
+                    "g",
+                    task.id,
+                    Change(status=status, evidence="e"),
+                    version=task.version,
+                    by=who,
+                )
+        except TaskError:
+            pass
+        found = {t.id: t for t in store.select("g", limit=200)}
+        for task_id, one in found.items():
+            held = one.status in {"claimed", "working"}
+            assert held == (one.lease is not None)
+            assert not held or one.owner
+            waits = tuple(n for n in one.depends_on if found[n].status != "done")
+            assert one.waits_for == waits
+            assert task_id not in finals or finals[task_id] == one.status
+            if one.status in FINAL:
+                finals[task_id] = one.status
+        with store.database.read() as db:
+            wrong = db.execute(
+                "SELECT count(*) FROM tasks AS t WHERE waiting != (SELECT count(*) FROM needs"
+                " JOIN tasks AS o ON o.seq = on_task WHERE task = t.seq AND o.status != 'done')"
+            ).fetchone()[0]
+        assert wrong == 0
+        assert _no_circle(found)
+    store.close()  # fmt: skip
+
+
+def _no_circle(found):
+    left = dict(found)
+    while left:
+        free = [i for i, t in left.items() if not set(t.depends_on) & set(left)]
+        if not free:
+            return False
+        for task_id in free:
+            del left[task_id]
+    return True
