@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+import sys
 
 from typing import Any
 
@@ -17,6 +19,7 @@ from typing import Any
 __all__ = [
     "JsonObject",
     "JsonValue",
+    "LongNumberError",
     "TooLargeError",
     "digest",
     "digest_bytes",
@@ -38,6 +41,10 @@ _encode = json.JSONEncoder(
 
 class TooLargeError(ValueError):
     """Raised when JSON text is larger or nested deeper than allowed."""
+
+
+class LongNumberError(ValueError):
+    """Raised when JSON text holds a whole number of more digits than Python takes."""
 
 
 def dumps(value: JsonValue) -> str:
@@ -83,7 +90,17 @@ def _constant(name: str) -> Any:
     raise ValueError(text)
 
 
+def _bounded(digits: str) -> Any:
+    try:
+        return int(digits)
+    except ValueError:
+        return -math.inf if digits.startswith("-") else math.inf
+
+
 _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
+_lenient = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_constant=_constant, parse_int=_bounded
+)
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
@@ -102,16 +119,25 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def loads(text: str | bytes, *, max_bytes: int = 1 << 24, max_depth: int = 200) -> JsonValue:
+def loads(
+    text: str | bytes,
+    *,
+    max_bytes: int = 1 << 24,
+    max_depth: int = 200,
+    long_numbers: bool = False,
+) -> JsonValue:
     """Parse JSON strictly: no duplicate keys, no NaN, bounded size and depth.
 
     Args:
         text: The JSON text.
         max_bytes: Largest accepted size, in bytes (of characters for ``str``).
         max_depth: Deepest accepted nesting of arrays and objects.
+        long_numbers: Read a whole number of more digits than Python takes as infinity,
+            which is no JSON value: so it is refused where it stands, and nothing else.
 
     Raises:
         TooLargeError: the text is larger or deeper than allowed.
+        LongNumberError: it holds a whole number of more digits than Python takes.
         ValueError: with a sentence that says what is wrong, and where.
     """
     if len(text) > max_bytes:
@@ -123,7 +149,14 @@ def loads(text: str | bytes, *, max_bytes: int = 1 << 24, max_depth: int = 200) 
         message = f"JSON text is nested deeper than {max_depth}"
         raise TooLargeError(message)
     try:
-        return _decoder.decode(text)
+        return (_lenient if long_numbers else _decoder).decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        if "integer string conversion" not in str(error):
+            raise
+        message = f"a whole number has more than {sys.get_int_max_str_digits()} digits"
+        raise LongNumberError(message) from None
     except RecursionError as error:
         message = "JSON text is nested too deeply"
         raise TooLargeError(message) from error

@@ -114,7 +114,10 @@ def _copy(value: Mapping[str, Any], max_bytes: int, max_depth: int) -> dict[str,
     except canonical.TooLargeError as error:
         raise _too_large(error) from None
     except (ValueError, TypeError, RecursionError) as error:
-        reason = f"they hold what JSON cannot say ({type(error).__name__})"
+        what = type(error).__name__
+        if type(error) is ValueError:
+            what = "a number that is not finite, or has thousands of digits"
+        reason = f"they hold what JSON cannot say ({what})"
         raise UnusableError(reason, code="arguments.malformed") from None
     return copy
 

@@ -184,11 +184,18 @@ def _call_payload(item: Item) -> dict[str, Any]:
         "provider_id": call.provider_id,
         "position": call.position,
         "response_digest": call.response_digest,
-        "arguments": dict(arguments) if isinstance(arguments, Mapping) else arguments,
+        "arguments": _storable(arguments, judged=admitted is not None),
         "admitted": admitted.text if admitted is not None else None,
         "definition": admitted.tool.definition_digest if admitted is not None else None,
         "question": item.question.id if item.question is not None else None,
     }
+
+
+def _storable(arguments: Any, *, judged: bool) -> Any:
+    """Return what the model sent, to be judged again; it has been JSON if it was judged."""
+    if not isinstance(arguments, Mapping):
+        return arguments
+    return dict(arguments) if judged else None
 
 
 def _provisional(item: Item) -> Outcome:

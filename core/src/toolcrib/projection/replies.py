@@ -31,7 +31,12 @@ def plain(reply: Any) -> Any:
         ValueError: text that is not JSON, or an object that cannot be read.
     """
     if isinstance(reply, str | bytes | bytearray):
-        return canonical.loads(bytes(reply) if isinstance(reply, bytearray) else reply)
+        text = bytes(reply) if isinstance(reply, bytearray) else reply
+        try:
+            return canonical.loads(text)
+        except canonical.LongNumberError:
+            # One call that cannot be read leaves the others their answers.
+            return canonical.loads(text, long_numbers=True)
     return _plain(reply, 0)
 
 
@@ -111,7 +116,20 @@ def _digest(value: Any) -> str:
     try:
         return canonical.digest(value)
     except (TypeError, ValueError):
-        return canonical.digest_bytes(repr(value).encode("utf-8", "backslashreplace"))
+        return canonical.digest_bytes(_spelt(value).encode("utf-8", "backslashreplace"))
+
+
+def _spelt(value: Any) -> str:
+    """Return a text of what is no JSON: two values that differ have two texts."""
+    try:
+        return repr(value)
+    except ValueError:  # somewhere in it is a number of too many digits
+        pass
+    if isinstance(value, int):
+        return hex(value)
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key!r}:{_spelt(sub)}' for key, sub in value.items())}}}"
+    return f"[{','.join(map(_spelt, value))}]"
 
 
 def wire_call(name: Any, provider_id: Any, arguments: Any) -> WireCall:
@@ -122,12 +140,12 @@ def wire_call(name: Any, provider_id: Any, arguments: Any) -> WireCall:
         text = "The call names no tool. Nothing ran. Call again with a name and arguments."
         problem = refuse("call.malformed", known[:64] or "call", text)
     elif arguments is not None and not isinstance(arguments, str | Mapping):
-        kind = "a list" if isinstance(arguments, list) else f"{arguments!r:.40}"
+        kind = "a list" if isinstance(arguments, list) else f"{_spelt(arguments):.40}"
         text = f"Arguments of {known} must be a JSON object, not {kind}. Nothing ran."
         problem = refuse("arguments.not_object", known, text)
         arguments = None
     if isinstance(provider_id, int) and not isinstance(provider_id, bool):
-        provider_id = str(provider_id)
+        provider_id = _spelt(provider_id)
     return WireCall(
         name=known[:_LONGEST_NAME],
         provider_id=provider_id if isinstance(provider_id, str) and provider_id else None,

@@ -58,11 +58,21 @@ def _parse(reply: Any) -> ParsedReply:
 def _call(value: Any) -> WireCall:
     if not isinstance(value, Mapping):
         return unreadable(value)
-    number = canonical.dumps(value["id"]) if value.get("id") is not None else None
+    number = _number(value.get("id"))
     params = value.get("params") if "method" in value or "jsonrpc" in value else value
     if not isinstance(params, Mapping) or value.get("method", "tools/call") != "tools/call":
         return unreadable(value, number)
     return wire_call(params.get("name"), number, params.get("arguments"))
+
+
+def _number(sent: Any) -> str | None:
+    """Return a request's id as text; one that cannot be sent back is none."""
+    if sent is None:
+        return None
+    try:
+        return canonical.dumps(sent)
+    except (TypeError, ValueError):
+        return None
 
 
 def _results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
