@@ -21,6 +21,7 @@ from collections.abc import Iterable
 
 
 __all__ = [
+    "check_text",
     "closest",
     "is_pack_id",
     "is_source_id",
@@ -40,6 +41,29 @@ _UNCLEAN = re.compile(r"[^A-Za-z0-9_-]+")
 
 WIRE_LIMIT = 64
 _LONGEST = 128
+
+
+def check_text(what: str, text: object) -> None:
+    """Refuse a name that is no text, or that no file could hold.
+
+    Args:
+        what: What it names, for the sentence, such as ``a conversation's name``.
+        text: The name.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: it holds half a character.
+    """
+    if not isinstance(text, str):
+        message = f"{what} is a text, not a {type(text).__name__}: {text!r:.60}"
+        raise TypeError(message)
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = f"{what} holds half a character at {error.start}: {text!a:.60}"
+        raise ValueError(message) from None
 
 
 def is_pack_id(text: str) -> bool:

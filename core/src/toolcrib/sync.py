@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from . import names
 from .errors import StageError
 from .outcome import Refusal
 
@@ -120,6 +121,8 @@ class SyncToolbox:
     def session(self, conversation: str | None = None, **options: Any) -> SyncSession:
         """Open a conversation; the arguments are those of ``Toolbox.session``."""
         box = self.box
+        if conversation is not None:
+            names.check_text("a conversation's name", conversation)
         if self._loop is None:  # pragma: no cover - box was there
             raise AssertionError
         return SyncSession(self._loop, partial(box.session, conversation, **options))

@@ -9,7 +9,7 @@ import secrets as random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from . import crib, places
+from . import crib, names, places
 from .errors import DeclarationError, PolicyError, StageError
 from .outcome import Refusal
 from .policy.value import Policy
@@ -313,6 +313,8 @@ class Toolbox:
             raise StageError(text)
         from .conversation.session import Session  # noqa: PLC0415 - see above
 
+        if conversation is not None:
+            names.check_text("a conversation's name", conversation)
         session = Session(
             self,
             conversation or "anonymous-" + random.token_hex(8),

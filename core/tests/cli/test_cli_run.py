@@ -419,3 +419,12 @@ def test_arguments_of_a_call_come_from_a_file_or_a_pipe(home, desk):
     assert home.run("call", "desk.ping", "-", given='{"text": "pipe"}').stdout == "pipe\n"
     assert home.run("call", "desk.ping", "@missing.json").exit_code == 2
     assert home.run("call", "desk.ping", "-", given=b"\xff").exit_code == 2
+
+
+@pytest.mark.parametrize("command", [["run", "-"], ["call", "desk.ping"]])
+def test_a_conversation_that_cannot_be_written_down_is_wrong_use(home, desk, command):
+    """It is said before anything runs."""
+    done = home.run(*command, "--conversation", "a\udcff")
+    assert done.exit_code == 2
+    assert "a conversation's name holds half a character" in done.output
+    assert not (desk / "imported").exists()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .exits import EXIT, of_calls
-from .options import load_policy, login, mode_option, policy_options
+from .options import conversation_option, load_policy, login, mode_option, policy_options
 from .output import complain, json_option, note, print_json, say
 
 
@@ -27,7 +27,7 @@ __all__ = ["call", "given"]
 @click.command()
 @click.argument("tool")
 @click.argument("arguments", default="{}")
-@click.option("--conversation", help="A durable name.")
+@conversation_option("A durable name.")
 @click.option("--principal", help="On whose behalf; your login name by default.")
 @click.option("--ask/--no-ask", default=True, help="Ask at the terminal, or leave open.")
 @mode_option

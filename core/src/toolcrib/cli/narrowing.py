@@ -12,7 +12,7 @@ import click
 
 from .exits import EXIT
 from .inputs import file_lines, stdin_lines
-from .options import load_policy, policy_options
+from .options import conversation_option, load_policy, policy_options
 from .output import complain, json_option, note, print_json, say
 
 
@@ -89,7 +89,7 @@ def _lists(file: Path) -> Mapping[str, list[str]]:
 
 
 @click.command()
-@click.option("--conversation", help="Look only at the calls of one conversation.")
+@conversation_option("Look only at the calls of one conversation.")
 @json_option
 @policy_options
 def suggest(*, conversation: str | None, as_json: bool, **options: Any) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from toolcrib import names
+
 from .exits import EXIT
 from .output import complain, note
 
@@ -17,7 +19,14 @@ if TYPE_CHECKING:
     from toolcrib.policy.value import Policy
 
 
-__all__ = ["catalog_of", "load_policy", "login", "mode_option", "policy_options"]
+__all__ = [
+    "catalog_of",
+    "conversation_option",
+    "load_policy",
+    "login",
+    "mode_option",
+    "policy_options",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 MODES = ("plan", "ask", "edits", "trust")
@@ -47,6 +56,20 @@ def policy_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def conversation_option(meaning: str) -> Callable[[F], F]:
+    """Add ``--conversation``; a name that no ledger could hold is wrong use."""
+    return click.option("--conversation", callback=_checked, help=meaning)
+
+
+def _checked(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    if name is not None:
+        try:
+            names.check_text("a conversation's name", name)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+    return name
 
 
 def mode_option(command: F) -> F:

@@ -13,7 +13,7 @@ import click
 
 from .exits import EXIT
 from .inputs import file_lines, stdin_lines
-from .options import load_policy, login, mode_option, policy_options
+from .options import conversation_option, load_policy, login, mode_option, policy_options
 from .output import complain
 from .transcript import Entry, read
 
@@ -24,7 +24,7 @@ __all__ = ["run"]
 @click.command()
 @click.argument("calls", type=click.Path(path_type=Path, allow_dash=True, dir_okay=False))
 @click.option("--dialect", help="The form of the calls; told from their shape by default.")
-@click.option("--conversation", help="A durable name; calls of earlier runs are known.")
+@conversation_option("A durable name; calls of earlier runs are known.")
 @mode_option
 @click.option("--principal", help="On whose behalf; your login name by default.")
 @click.option("--ask/--no-ask", default=True, help="Ask at the terminal, or leave open.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from toolcrib import crib
+from toolcrib import crib, names
 from toolcrib.call import Call
 from toolcrib.errors import StageError
 from toolcrib.events import Event
@@ -29,6 +29,7 @@ from .directives import Directions, narrowest
 from .item import Item
 from .lifecycle import Lifecycle
 from .news import News
+from .view import Calls
 
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from .contributions import Described, Fragment, PromptRule, VisibleText
     from .intents import Delegate, Intent, Selection
-    from .view import Calls, View
+    from .view import View
 
 
 __all__ = ["Approver", "Session"]
@@ -74,6 +75,8 @@ class Session:
         only: Collection[str] | None = None,
         parent: Session | None = None,
     ) -> None:
+        names.check_text("a conversation's name", conversation)
+        names.check_text("a principal's name", principal)
         self.toolbox = toolbox
         self.conversation = conversation
         self.principal = principal
@@ -166,7 +169,7 @@ class Session:
         self._check_open()
         child = Session(
             self.toolbox,
-            f"{self.conversation}/{name or random.token_hex(6)}",
+            f"{self.conversation}/{_last(name)}",
             principal=self.principal,
             mode=self.mode if mode is None else narrowest(Mode(mode), self.mode),
             app=self.app if app is None else app,
@@ -289,6 +292,9 @@ class Session:
             its batch again, in any process.
         """
         self._check_open()
+        if not isinstance(calls, Calls):
+            text = f"submit takes what view.calls(reply) returned, not a {type(calls).__name__}"
+            raise TypeError(text)
         known = self.toolbox.ledger.find_batch(self.conversation, calls.response_digest)
         if known is not None:
             return await self.batch(known.id)
@@ -349,6 +355,9 @@ class Session:
             approver: Answers the question, if there is one.
         """
         self._check_open()
+        if not isinstance(tool, str):
+            text = f"call takes a tool's id, such as files.read, not a {type(tool).__name__}"
+            raise TypeError(text)
         view, tool_id, wire_name = self.shown.single(tool)
         call = Call(
             id="call_" + os.urandom(12).hex(),
@@ -455,6 +464,12 @@ class Session:
         if not self._open:
             text = "the session is not open: async with toolbox.session(…) as session"
             raise StageError(text)
+
+
+def _last(name: str | None) -> str:
+    if name is not None:
+        names.check_text("a fork's name", name)
+    return name or random.token_hex(6)
 
 
 class _Only(Collection[str]):
