@@ -41,7 +41,10 @@ class Accepted:
         return Accepted(self.types | other.types, texts)
 
 
+_ANYTHING = Accepted()
 _NOTHING = Accepted(frozenset(), frozenset())
+_ONE_TYPE = {name: Accepted(frozenset({name})) for name in _TYPES - {"number"}}
+_ONE_TYPE["number"] = Accepted(frozenset({"integer", "number"}))
 
 
 class Reader:
@@ -73,7 +76,7 @@ class Reader:
         else:
             child = self._child(schema, path[at])
             if child is None:
-                found = Accepted()
+                found = _ANYTHING
             else:
                 found = (
                     _NOTHING if child is False else self._accepted(child, path, at + 1, known)
@@ -138,6 +141,8 @@ class Reader:
 
 def _own(schema: Schema) -> Accepted:
     kinds = schema.get("type")
+    if isinstance(kinds, str) and "enum" not in schema and "const" not in schema:
+        return _ONE_TYPE[kinds]
     types = _TYPES if kinds is None else frozenset({kinds} if isinstance(kinds, str) else kinds)
     if "number" in types:
         types |= {"integer"}

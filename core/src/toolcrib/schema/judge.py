@@ -42,6 +42,7 @@ class Judge:
         self.definitions: dict[str, Schema] = root.get("$defs", {})
         self._patterns: dict[str, re.Pattern[str]] = {}
         self._lists: dict[int, frozenset[Hashable]] = {}
+        self._checks: dict[tuple[int, str], tuple[Check, ...]] = {}
         self._known: dict[tuple[int, int], bool] = {}
         self.quiet = 0
         self.lenient = False
@@ -57,6 +58,7 @@ class Judge:
         other.lenient = lenient
         other._patterns = self._patterns
         other._lists = self._lists
+        other._checks = self._checks
         return other
 
     def problems(self, value: Any, most: int = _MOST_TRIED) -> list[Problem]:
@@ -96,11 +98,22 @@ class Judge:
         if kinds is not None and kinds != kind and not has_type(value, kind, kinds):
             yield telling.wrong_type(schema, value, pointer)
             return
-        checks = _OF_TYPE[kind]
-        for keyword in schema:
-            check = checks.get(keyword)
-            if check is not None:
-                yield from check(self, schema, value, pointer)
+        for check in self._checking(schema, kind):
+            yield from check(self, schema, value, pointer)
+
+    def is_plain(self, schema: Schema, value: Any) -> bool:
+        """Tell whether a subschema asks for nothing but the type that a value has."""
+        kind = TYPE_NAMES[type(value)]
+        return schema.get("type") == kind and not self._checking(schema, kind)
+
+    def _checking(self, schema: Schema, kind: str) -> tuple[Check, ...]:
+        """Return what a subschema asks of values of one type, in its own order."""
+        key = (id(schema), kind)
+        known = self._checks.get(key)
+        if known is None:
+            found = map(_OF_TYPE[kind].get, schema)
+            known = self._checks[key] = tuple(check for check in found if check is not None)
+        return known
 
     def tired(self) -> bool:
         """Whether nobody asks for more than a verdict, or enough was tried to explain it."""

@@ -10,7 +10,7 @@ from .nearness import nearest
 from .pointers import escape
 from .problem import MOST_ALLOWED, Problem
 from .telling import expected_type, unknown_property
-from .values import TYPE_NAMES, identity, shorten
+from .values import identity, shorten
 
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def items(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Pr
         return
     for number in range(start, len(value)):
         item = value[number]
-        if not _plainly(child, item):
+        if not judge.is_plain(child, item):
             yield from judge.part(child, item, f"{pointer}/{number}")
 
 
@@ -185,13 +185,12 @@ def properties(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterat
     known = schema["properties"]
     for name, item in value.items():
         child = known.get(name)
-        if child and not _plainly(child, item):
-            yield from judge.part(child, item, f"{pointer}/{escape(name)}")
-
-
-def _plainly(schema: Any, value: Any) -> bool:
-    """Tell whether a subschema asks for nothing but the type that a value has."""
-    return len(schema) == 1 and schema.get("type") == TYPE_NAMES[type(value)]
+        if child and not judge.is_plain(child, item):
+            where = f"{pointer}/{escape(name)}"
+            if isinstance(item, dict | list):
+                yield from judge.part(child, item, where)
+            else:
+                yield from judge.walk(child, item, where)
 
 
 def pattern_properties(
@@ -209,9 +208,9 @@ def pattern_properties(
 def additional(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Problem]:
     """``additionalProperties``: the keys that nothing beside it names."""
     child = schema["additionalProperties"]
-    if child is True:
-        return
     known = schema.get("properties", {})
+    if child is True or value.keys() <= known.keys():
+        return
     compiled = [judge.pattern(text) for text in schema.get("patternProperties", ())]
     longest = schema.get("propertyNames", {}).get("maxLength")
     for name, item in value.items():
