@@ -28,6 +28,10 @@ class Project:
         caller: The function around the use, if there are functions.
         bad, fixed: Content of the using file with a fault, and without.
         fault: Line of the fault.
+        symbol: What the outline calls it, if that is another name.
+        caller_line: Line of that function.
+        anchor: Line of a use in the defining file, where files are islands.
+        new_name: What it is renamed to.
     """
 
     files: dict[str, str]
@@ -41,6 +45,9 @@ class Project:
     fixed: str = ""
     fault: int = 0
     symbol: str = ""
+    caller_line: int = 0
+    anchor: int = 0
+    new_name: str = "salute"
 
     def make(self, folder: Path) -> None:
         """Write it."""
@@ -51,8 +58,15 @@ class Project:
 
 
 _PY_LIB = 'def greet(name: str) -> str:\n    """Say hello."""\n    return "hello " + name\n'
-_PY_APP = 'from lib import greet\n\n\ndef run() -> None:\n    print("é😀x", greet("x"))\n'
-_TS_APP = 'import { greet } from "./lib";\n\nexport function run(): string {\n  return greet("x");\n}\n'
+_PY_APP = (
+    'from lib import greet\n\n\ndef run() -> None:\n    print("é😀é😀é😀é😀x", greet("x"))\n'
+)
+_TS_LIB = 'export function greet(name: string): string {\n  return "hi " + name;\n}\n'
+_TS_APP = (
+    'import { greet } from "./lib";\n\n'
+    'export function run(): string {\n  return greet("x");\n}\n'
+)
+_GO_LIB = 'package main\n\nfunc greet(name string) string {\n\treturn "hi " + name\n}\n'
 _GO_APP = 'package main\n\nfunc main() {\n\tprintln(greet("x"))\n}\n'
 _C_APP = '#include "lib.h"\n\nint main(void) {\n  return greet(2);\n}\n'
 _RS_APP = 'mod lib;\n\nfn main() {\n    println!("{}", lib::greet("x"));\n}\n'
@@ -66,13 +80,14 @@ PROJECTS: dict[str, Project] = {
         defined=1,
         used=5,
         caller="run",
-        bad=_PY_APP + "\n\nprint(undefined_name)\n",
+        caller_line=4,
+        bad=_PY_APP + "\n\nprint(undefined_name))\n",
         fixed=_PY_APP,
         fault=8,
     ),
     "typescript": Project(
         files={
-            "lib.ts": 'export function greet(name: string): string {\n  return "hi " + name;\n}\n',
+            "lib.ts": _TS_LIB,
             "app.ts": _TS_APP,
             "tsconfig.json": '{"compilerOptions": {"strict": true, "types": []}}\n',
         },
@@ -82,7 +97,8 @@ PROJECTS: dict[str, Project] = {
         defined=1,
         used=4,
         caller="run",
-        bad=_TS_APP + "\nconst n: number = greet(\"y\");\nexport default n;\n",
+        caller_line=3,
+        bad=_TS_APP + '\nconst n: number = greet("y");\nexport default n;\n',
         fixed=_TS_APP,
         fault=7,
     ),
@@ -100,12 +116,12 @@ PROJECTS: dict[str, Project] = {
     "html": Project(
         files={
             "lib.html": '<html>\n<body>\n<p id="greet">x</p>\n</body>\n</html>\n',
-            "app.html": '<html><head>\n<style>\np { color: red; }\n</style>\n</head></html>\n',
+            "app.html": "<html><head>\n<style>\np { color: red; }\n</style>\n</head></html>\n",
         },
         lib="lib.html",
         app="app.html",
-        name="p",
-        defined=3,
+        name="body",
+        defined=2,
         used=0,
         symbol="p#greet",
     ),
@@ -123,6 +139,8 @@ PROJECTS: dict[str, Project] = {
         fixed=".use { color: blue; }\n",
         fault=1,
         symbol=":root",
+        anchor=4,
+        new_name="--salute",
     ),
     "shellscript": Project(
         files={
@@ -137,7 +155,7 @@ PROJECTS: dict[str, Project] = {
     ),
     "yaml": Project(
         files={
-            "lib.yaml": "base: &greet\n  a: 1\nuse:\n  <<: *greet\n",
+            "lib.yaml": "base: &greet {a: 1}\n\nuse:\n  <<: *greet\n",
             "app.yaml": "use: [1, 2]\n",
         },
         lib="lib.yaml",
@@ -149,6 +167,7 @@ PROJECTS: dict[str, Project] = {
         fixed="use: [1, 2]\n",
         fault=2,
         symbol="base",
+        anchor=4,
     ),
     "c": Project(
         files={
@@ -168,6 +187,7 @@ PROJECTS: dict[str, Project] = {
         defined=3,
         used=4,
         caller="main",
+        caller_line=3,
         bad=_C_APP.replace("greet(2)", "undefined_name"),
         fixed=_C_APP,
         fault=4,
@@ -175,7 +195,7 @@ PROJECTS: dict[str, Project] = {
     "go": Project(
         files={
             "go.mod": "module example.com/hello\n\ngo 1.19\n",
-            "lib.go": 'package main\n\nfunc greet(name string) string {\n\treturn "hi " + name\n}\n',
+            "lib.go": _GO_LIB,
             "main.go": _GO_APP,
         },
         lib="lib.go",
@@ -184,6 +204,7 @@ PROJECTS: dict[str, Project] = {
         defined=3,
         used=4,
         caller="main",
+        caller_line=3,
         bad=_GO_APP.replace('greet("x")', "undefinedName"),
         fixed=_GO_APP,
         fault=4,
@@ -216,9 +237,8 @@ class Case:
         pip: Whether pip alone provides it.
         program: What must be there.
         lacks: Tools that it does not support.
+        odd: Tools whose answer lacks something.
         silent: Tools to which it answers nothing here, though it supports them.
-        faultless: Whether it finds no fault in the bad file.
-        settings: For the pack.
     """
 
     language: str
@@ -226,33 +246,85 @@ class Case:
     pip: bool = False
     lacks: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
-    faultless: bool = False
-    settings: dict[str, Any] = attrs.field(factory=dict)
+    odd: frozenset[str] = frozenset()
 
 
-_NO_CALLS = {"incoming_calls", "outgoing_calls"}
-_ONLY_SYMBOLS = {
-    *("definition", "references", "implementation", "type_definition"),
-    *("workspace_symbols", "rename", *_NO_CALLS),
-}
+_PLACES = {"definition", "references", "implementation", "type_definition"}
+_CALLS = {"incoming_calls", "outgoing_calls"}
+_EVERYWHERE = {"workspace_symbols", *_CALLS}
+_NO_TYPES = {"implementation", "type_definition", *_CALLS}
+
+
+def _python(
+    program: str, *lacks: str, silent: tuple[str, ...] = (), odd: tuple[str, ...] = ()
+) -> Case:
+    return Case(
+        language="python",
+        program=program,
+        pip=True,
+        lacks=frozenset(lacks),
+        silent=frozenset(silent),
+        odd=frozenset(odd),
+    )
+
+
+def _npm(language: str, program: str, *lacks: str, **facts: Any) -> Case:
+    return Case(language=language, program=program, lacks=frozenset(lacks), **facts)
+
 
 SERVERS: dict[str, Case] = {
-    "basedpyright": Case(language="python", program="basedpyright-langserver", pip=True),
-    "pyright": Case(language="python", program="pyright-langserver", pip=True),
-    "ty": Case(language="python", program="ty", pip=True),
-    "pyrefly": Case(language="python", program="pyrefly", pip=True),
-    "pylsp": Case(language="python", program="pylsp", pip=True),
-    "jedi": Case(language="python", program="jedi-language-server", pip=True),
-    "ruff": Case(language="python", program="ruff", pip=True),
-    "typescript": Case(language="typescript", program="typescript-language-server"),
-    "vscode-json": Case(language="json", program="vscode-json-language-server"),
-    "vscode-html": Case(language="html", program="vscode-html-language-server"),
-    "vscode-css": Case(language="css", program="vscode-css-language-server"),
-    "bash": Case(language="shellscript", program="bash-language-server"),
-    "yaml": Case(language="yaml", program="yaml-language-server"),
-    "clangd": Case(language="c", program="clangd"),
-    "gopls": Case(language="go", program="gopls"),
-    "rust-analyzer": Case(language="rust", program="rust-analyzer"),
+    # An implementation of a function is none of it to some.
+    "basedpyright": _python("basedpyright-langserver", "format", silent=("implementation",)),
+    "pyright": _python("pyright-langserver", "format", "implementation"),
+    "ty": _python("ty", "format", silent=("implementation",)),
+    "pyrefly": _python(
+        "pyrefly",
+        "format",
+        silent=("implementation", "type_definition"),
+        odd=("outgoing_calls",),
+    ),
+    "pylsp": _python("pylsp", "implementation", *_EVERYWHERE),
+    "jedi": _python("jedi-language-server", "format", "implementation", *_CALLS),
+    "ruff": _python("ruff", "symbols", "rename", *_PLACES, *_EVERYWHERE, silent=("hover",)),
+    "typescript": _npm("typescript", "typescript-language-server"),
+    "vscode-json": _npm(
+        "json",
+        "vscode-json-language-server",
+        *_PLACES,
+        *_EVERYWHERE,
+        "rename",
+        silent=frozenset({"hover"}),
+    ),
+    "vscode-html": _npm(
+        "html",
+        "vscode-html-language-server",
+        *_NO_TYPES,
+        "workspace_symbols",
+        "code_actions",
+        silent=frozenset({"definition", "references"}),
+    ),
+    "vscode-css": _npm(
+        "css",
+        "vscode-css-language-server",
+        *_NO_TYPES,
+        "workspace_symbols",
+    ),
+    "bash": _npm("shellscript", "bash-language-server", *_NO_TYPES),
+    "yaml": _npm(
+        "yaml",
+        "yaml-language-server",
+        *_NO_TYPES,
+        "references",
+        "workspace_symbols",
+        "format",
+    ),
+    "clangd": _npm(
+        "c",
+        "clangd",
+        "outgoing_calls",
+        silent=frozenset({"implementation", "type_definition"}),
+    ),
+    "gopls": _npm("go", "gopls", silent=frozenset({"implementation", "type_definition"})),
 }
 
 

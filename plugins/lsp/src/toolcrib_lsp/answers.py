@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,6 +21,9 @@ from .texts import Snapshot, Texts
 __all__ = ["Reader", "flattened", "hover_text", "is_nothing"]
 
 _LONGEST_LINE = 300
+_LONGEST_HOVER = 8000
+# Pictures in the text itself; thousands of characters that say nothing to a model.
+_PICTURE = re.compile(r"!\[[^\]]*\]\(data:[^)]*\)")
 
 
 def is_nothing(result: Any) -> bool:
@@ -130,7 +134,11 @@ def hover_text(result: Any) -> str:
     """Return what a hover says, whichever of its four forms it has."""
     contents = result.get("contents") if isinstance(result, Mapping) else None
     parts = contents if isinstance(contents, list) else [contents]
-    return "\n\n".join(text for part in parts if (text := _marked(part)))
+    text = "\n\n".join(text for part in parts if (text := _marked(part)))
+    text = _PICTURE.sub("", text)
+    if len(text) > _LONGEST_HOVER:
+        text = text[:_LONGEST_HOVER] + " […]"
+    return text
 
 
 def _marked(part: Any) -> str:

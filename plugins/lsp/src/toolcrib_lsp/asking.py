@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -40,10 +41,18 @@ __all__ = [
     "registered",
     "settled",
     "told",
+    "with_users",
 ]
 
 T = TypeVar("T")
 _POLL = 0.15
+_LONGEST_LOOK = 10.0
+_READING = 1.5
+_IN_ONE_FILE = frozenset({"textDocument/documentSymbol", "textDocument/hover"})
+_BY_INDEX = frozenset({"textDocument/definition", "textDocument/prepareCallHierarchy"})
+_NOTHING = re.compile(
+    r"(no|not an?|cannot find|could not find)\b(?! such method)", re.IGNORECASE
+)
 _YES = "yes"
 
 
@@ -66,6 +75,7 @@ class Answer:
         reader: Turns its places into ours.
         spot: Where it was asked about, if a place was named.
         notes: How far to trust it.
+        said: Why it says nothing, if it says so.
     """
 
     result: Any
@@ -73,6 +83,7 @@ class Answer:
     reader: Reader
     spot: Spot | None = None
     notes: tuple[str, ...] = ()
+    said: str = ""
 
 
 @attrs.define
@@ -202,19 +213,30 @@ class _Question:
             # It may register the ability a moment after its start.
             await registered(client, self.method, desk)
         end = asyncio.get_running_loop().time() + desk.wait
-        if self.across:
+        across = self.across or (client.spec.indexes and self.method in _BY_INDEX)
+        if across:
+            # Some servers look for files only once one is open.
+            desk.opened(client)
             await settled(client, end)
         while True:
             # What counts is when it was asked: it may have finished while it answered.
-            busy = client.progress.busy
-            result, opened, spot = await self._once(client)
-            notes = ("indexing",) if self.across and (busy or client.progress.busy) else ()
-            if not is_nothing(result) or not (busy or _is_doubtful(client, opened)):
-                break
+            busy, seen = client.progress.busy, client.progress.seen
+            result, opened, spot, said = await self._once(client, end)
+            busy = busy or client.progress.busy
+            working = busy or seen != client.progress.seen
+            first = working and not client.calm and self.method not in _IN_ONE_FILE
             left = end - asyncio.get_running_loop().time()
+            nothing = is_nothing(result)
+            if not first and not (nothing and (busy or _is_doubtful(client, opened))):
+                break
             if left <= 0:
-                raise _indexing(client)
+                if nothing:
+                    raise _indexing(client)
+                break
             await client.progress.changed(min(_POLL, left))
+        # While it reads the workspace for the first time, even an answer may be a guess.
+        client.calm = client.calm or not client.progress.busy
+        notes = ("indexing",) if busy and (across or first) else ()
         if self.also is not None:
             result = await self.also(client, result)
         if spot is not None and spot.others:
@@ -225,9 +247,10 @@ class _Question:
             reader=desk.reader(client),
             spot=spot,
             notes=notes,
+            said=said,
         )
 
-    async def _once(self, client: Client) -> tuple[Any, Opened, Spot | None]:
+    async def _once(self, client: Client, end: float) -> tuple[Any, Opened, Spot | None, str]:
         desk = self.desk
         opened = desk.opened(client)
         spot = None
@@ -240,8 +263,18 @@ class _Question:
                 column=self.target.column,
                 exact=self.exact,
             )
+        if self.across and spot is not None:
+            await with_users(desk, client, spot.name, end)
+            desk.bench.refresh()
         params = self.params(client, opened, spot)
-        return await client.request(self.method, params, until=desk.until), opened, spot
+        try:
+            result = await client.request(self.method, params, until=desk.until)
+        except RemoteError as error:
+            if not _NOTHING.match(error.message):
+                raise
+            # Some servers say by an error that there is nothing.
+            return None, opened, spot, error.message
+        return result, opened, spot, ""
 
 
 async def registered(client: Client, method: str, desk: Desk) -> None:
@@ -257,6 +290,19 @@ async def registered(client: Client, method: str, desk: Desk) -> None:
         await asyncio.sleep(min(0.02, left))
 
 
+async def with_users(desk: Desk, client: Client, name: str, end: float) -> None:
+    """Open what mentions a name, and give the server a moment to read what it did not know."""
+    new = desk.bench.open_users(client, name)
+    if not new or client.features.supports("textDocument/diagnostic", new[0], desk.language):
+        return
+    # A server that pushes what it thinks of a file has then read it.
+    loop = asyncio.get_running_loop()
+    end = min(end, loop.time() + _READING)
+    while loop.time() < end and any(client.published.get(path) is None for path in new):
+        client.check()
+        await client.published.news(min(0.1, end - loop.time()))
+
+
 def _is_doubtful(client: Client, opened: Opened) -> bool:
     """Tell whether an empty answer may only mean that the server is not ready."""
     settled = max(client.started + client.spec.settle, opened.opened + client.spec.opening)
@@ -268,9 +314,11 @@ async def settled(client: Client, end: float) -> None:
     loop = asyncio.get_running_loop()
     while loop.time() < end:
         rest = client.started + client.spec.settle - time.monotonic()
-        if rest <= 0 and not client.progress.busy:
+        if client.looked and rest <= 0 and not client.progress.busy:
             return
-        step = min(_POLL, rest) if rest > 0 else _POLL
+        if rest < -_LONGEST_LOOK:
+            return  # It says so otherwise than it did, or never.
+        step = min(_POLL, rest) if rest > 0 else _POLL / 3
         await client.progress.changed(max(min(step, end - loop.time()), 0.001))
 
 
@@ -288,7 +336,7 @@ _WORDS = {
     "textDocument/typeDefinition": "type_definition",
     "textDocument/documentSymbol": "symbols",
     "workspace/symbol": "workspace_symbols",
-    "textDocument/prepareCallHierarchy": "incoming_calls and outgoing_calls",
+    "textDocument/prepareCallHierarchy": "the call hierarchy",
     "textDocument/codeAction": "code_action",
     "textDocument/formatting": "format",
     "textDocument/rangeFormatting": "format of some lines",

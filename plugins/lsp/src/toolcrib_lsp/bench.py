@@ -10,8 +10,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
-from toolcrib import PackHost, Unavailable
+from toolcrib import PackHost, ToolFailure, Unavailable
 
+from .client import Client
+from .corpus import Corpus
 from .finding import Program, find, root_for
 from .languages import language_of
 from .places import Place
@@ -25,6 +27,7 @@ from .watching import Change, Watch
 __all__ = ["Bench"]
 
 _MOST_SHOWN = 256
+_MOST_USERS = 40
 
 
 class Bench:
@@ -50,6 +53,7 @@ class Bench:
         self._servers: dict[tuple[str, str], Server] = {}
         self._programs: dict[str, tuple[float, Program | None]] = {}
         self._watch: Watch | None = None
+        self._corpus = Corpus(self.language)
         self._watching: asyncio.Task[Watch] | None = None
         self._reaper: asyncio.Task[None] | None = None
         # Call → digest of the plan that a person was shown, or None if it could not be.
@@ -123,18 +127,30 @@ class Bench:
 
     def samples(self, most: int) -> list[str]:
         """Return one file for each of the languages that are served and most common."""
-        by_language: dict[str, list[str]] = {}
-        for path in self._watch.files() if self._watch is not None else ():
-            language = self.language(path)
-            if language is not None:
-                by_language.setdefault(language, []).append(path)
-        found = sorted(by_language.items(), key=lambda pair: (-len(pair[1]), pair[0]))
         served = [
-            min(paths)
-            for language, paths in found
+            path
+            for language, path in self._corpus.languages()
             if any(self.program(spec.name) is not None for spec in self.specs(language))
         ]
         return served[:most]
+
+    def open_users(self, client: Client, name: str) -> list[str]:
+        """Open what mentions a name in a server that may not have found it yet.
+
+        Returns the files that were opened now.
+        """
+        word = name.rpartition(".")[2]
+        if not word:
+            return []
+        found = self._corpus.mentioning(
+            word, client.spec.languages, since=client.started, most=_MOST_USERS
+        )
+        new = [path for path in found if client.documents.get(path) is None]
+        client.documents.make_room(len(found) + 1)
+        for path in new:
+            with contextlib.suppress(ToolFailure):
+                client.documents.open(path, now=time.monotonic())
+        return new
 
     def all_servers(self) -> list[Server]:
         """Return every server that was used so far, by name and folder."""
@@ -166,11 +182,16 @@ class Bench:
                 return watch
 
             self._watching = asyncio.create_task(asyncio.to_thread(started))
-        self._watch = await asyncio.shield(self._watching)
+        watch = await asyncio.shield(self._watching)
+        if self._watch is None:
+            self._watch = watch
+            self._corpus.start(watch.files())
 
     def refresh(self) -> None:
         """Tell every running server what has changed on the disk; waits for nothing."""
         changes: Sequence[Change] = () if self._watch is None else self._watch.poll()
+        if changes:
+            self._corpus.update(changes, time.monotonic())
         for server in self._servers.values():
             client = server.running
             if client is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import time
 
 from collections.abc import Mapping
@@ -60,6 +61,8 @@ class Client:
         documents: What it has open.
         progress: What it is busy with.
         published: Diagnostics that it pushed or gave.
+        looked: Whether it has looked for the files of the workspace, as far as it says.
+        calm: Whether it was seen without work once.
         proposed: Where edits go that it wants applied while a command runs.
         ended: Why it can be used no more; None while it can.
     """
@@ -84,6 +87,8 @@ class Client:
         self.published = Published() if published is None else published
         self.proposed: list[Any] | None = None
         self.commanding = asyncio.Lock()
+        self.looked = not program.spec.looked
+        self.calm = False
         self.ended: str | None = None
         self.info: Mapping[str, Any] = {}
         self.started = 0.0
@@ -146,7 +151,7 @@ class Client:
         capabilities = capabilities if isinstance(capabilities, Mapping) else {}
         self.features = Features(capabilities)
         said = capabilities.get("positionEncoding") or result.get("offsetEncoding")
-        self.encoding = said if said in ENCODINGS else "utf-16"
+        self.encoding = self.spec.counts or (said if said in ENCODINGS else "utf-16")
         self.published.encoding = self.encoding
         info = result.get("serverInfo")
         self.info = info if isinstance(info, Mapping) else {}
@@ -247,6 +252,8 @@ class Client:
                 self.published.heard(params, version, self.documents.changes, digest)
             elif method == "$/progress":
                 self.progress.take(params)
+            elif method == "window/logMessage" and not self.looked:
+                self.looked = re.search(self.spec.looked, params["message"]) is not None
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             self.log.debug("%s: %s that cannot be read: %r", self.name, method, error)
 
@@ -264,4 +271,4 @@ def _is_passing(error: RemoteError) -> bool:
     if error.code == CODES.SERVER_CANCELLED:
         data = error.data
         return not isinstance(data, Mapping) or data.get("retriggerRequest") is not False
-    return error.code == CODES.CONTENT_MODIFIED
+    return error.code == CODES.CONTENT_MODIFIED or "may be stale" in error.message

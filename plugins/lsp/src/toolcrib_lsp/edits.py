@@ -20,7 +20,7 @@ from .positions import at_units, line_starts
 from .texts import Snapshot, Texts
 
 
-__all__ = ["FileChange", "Plan", "files_of", "plan_of"]
+__all__ = ["FileChange", "Plan", "files_of", "miscounted", "plan_of"]
 
 _OWN = frozenset({"toolcrib.toml", "toolcrib.lock"})
 _MOST_FILES = 1000
@@ -143,6 +143,26 @@ def _text_edits(edit: Any) -> Iterator[tuple[Any, Sequence[Any], Any]]:
     elif isinstance(edit.get("changes"), Mapping):
         for uri, edits in edit["changes"].items():
             yield uri, edits, None
+
+
+def miscounted(edit: Any, name: str, documents: Documents, encoding: str) -> str | None:
+    """Return the file of a rename that would replace something else than the name.
+
+    A server that counts columns otherwise than it says hits beside the name, behind
+    characters that are counted in different ways. What it replaces there must be the
+    name, or a part of it.
+    """
+    for uri, edits, _ in _text_edits(edit):
+        opened = documents.get(os.path.realpath(path_of(uri) or ""))
+        lines = opened.snapshot.lines if opened is not None else []
+        for each in edits if lines else ():
+            begin = at_units(each["range"]["start"], lines, encoding)
+            end = at_units(each["range"]["end"], lines, encoding)
+            line = lines[begin[0]]
+            replaced = line[begin[1] : end[1]] if begin[0] == end[0] else name
+            if not line[: begin[1]].isascii() and replaced.strip("\"'`") not in name:
+                return path_of(uri)
+    return None
 
 
 def plan_of(root: str, edit: Any, texts: Texts, documents: Documents, encoding: str) -> Plan:

@@ -14,12 +14,12 @@ import attrs
 from toolcrib import Failed, NotFound, ToolFailure, Unavailable
 
 from . import pulling
-from .asking import Desk, Target, position, registered, settled
+from .asking import Desk, Target, position, registered, settled, with_users
 from .client import Client, Unsupported
 from .documents import Opened
-from .edits import Plan, files_of, plan_of
+from .edits import Plan, files_of, miscounted, plan_of
 from .peer import RemoteError
-from .places import inside, uri_of
+from .places import inside, shown, uri_of
 from .positions import units_of
 from .server import Server
 from .spots import Spot, find_spot
@@ -116,7 +116,9 @@ async def renamed(desk: Desk, target: Target, new_name: str) -> Proposal:
     """
 
     async def work(client: Client) -> Proposal:
-        await settled(client, asyncio.get_running_loop().time() + desk.wait)
+        end = asyncio.get_running_loop().time() + desk.wait
+        desk.opened(client)
+        await settled(client, end)
         what = ""
 
         async def ask() -> Any:
@@ -124,6 +126,8 @@ async def renamed(desk: Desk, target: Target, new_name: str) -> Proposal:
             opened = desk.opened(client)
             spot = _spot(desk, opened, target)
             what = spot.name
+            await with_users(desk, client, what, end)
+            desk.bench.refresh()
             at = position(client, opened, spot)
             options = client.features.options(
                 "textDocument/rename", desk.place.path, desk.language
@@ -133,7 +137,15 @@ async def renamed(desk: Desk, target: Target, new_name: str) -> Proposal:
             params = {**at, "newName": new_name}
             return await client.request("textDocument/rename", params, until=desk.until)
 
-        plan = _planned(desk, client, await _with_open_files(desk, client, ask))
+        edit = await _with_open_files(desk, client, ask)
+        plan = _planned(desk, client, edit)
+        if stray := miscounted(edit, what, client.documents, client.encoding):
+            text = (
+                f"{client.name} would change something else than {what!r} in "
+                f"{shown(desk.bench.root, stray)}: it counts columns otherwise than it says. "
+                "Nothing was changed. Ask a person to use another server."
+            )
+            raise Failed(text, code="lsp.miscounted")
         if not plan.files:
             busy = client.progress.busy
             text = f"Nothing was renamed: {client.name} found no place of {what!r} to change."

@@ -207,6 +207,7 @@ async def _places(
     what = {"typeDefinition": "type definition"}.get(what, what)
     if not found:
         said = f"{answer.client.name} knows no {what} of {what_of(desk, answer)}."
+        said += f" It says: {answer.said}" if answer.said else ""
         return Result(said, [Text(said)], plain(value), notes=answer.notes)
     lines = [line_of(each) for each in shown]
     lines += more_lines(answer, after)

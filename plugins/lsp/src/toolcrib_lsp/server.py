@@ -191,7 +191,8 @@ class Server:
             try:
                 return await work(await self.ready(wait))
             except Closed as error:
-                text = f"{error}. It was started again and ended again. Nothing was changed."
+                said = str(error).rstrip(".")
+                text = f"{said}. It was started again and ended again. Nothing was changed."
                 raise Unavailable(text, code="lsp.died") from error
         finally:
             self.users -= 1

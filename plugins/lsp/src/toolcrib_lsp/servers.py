@@ -33,6 +33,9 @@ class ServerSpec:
         opening: Seconds after a file was opened in which an empty answer is doubted.
         quiet: Seconds without news after which pushed diagnostics are complete.
         edit_commands: Commands of it that do nothing but propose an edit.
+        looked: What it logs when it has looked for the files of the workspace.
+        indexes: Whether it also needs its index to find a definition.
+        counts: In what it counts columns where that is not what it says.
     """
 
     name: str
@@ -49,6 +52,9 @@ class ServerSpec:
     opening: float = 0.4
     quiet: float = 0.3
     edit_commands: frozenset[str] = frozenset()
+    looked: str = ""
+    indexes: bool = False
+    counts: Literal["", "utf-8", "utf-16", "utf-32"] = ""
 
 
 _PYTHON = ("python",)
@@ -58,6 +64,7 @@ _STYLE = ("css", "scss", "less")
 # Nothing is fetched from schema stores: answers come from the workspace.
 _NO_NETWORK = {"http": {"proxy": "http://127.0.0.1:9", "proxyStrictSSL": True}}
 _PYRIGHT_ANALYSIS = {"diagnosticMode": "openFilesOnly", "autoSearchPaths": True}
+_PYRIGHT_LOOKED = r"Found \d+ source file|No source files found"
 
 # In the order of preference within a slot.
 KNOWN: tuple[ServerSpec, ...] = (
@@ -67,6 +74,7 @@ KNOWN: tuple[ServerSpec, ...] = (
         command=("basedpyright-langserver", "--stdio"),
         install="pip install basedpyright",
         settings={"basedpyright": {"analysis": _PYRIGHT_ANALYSIS}},
+        looked=_PYRIGHT_LOOKED,
     ),
     ServerSpec(
         name="pyright",
@@ -75,6 +83,7 @@ KNOWN: tuple[ServerSpec, ...] = (
         install="pip install 'pyright[nodejs]'",
         settings={"python": {"analysis": _PYRIGHT_ANALYSIS}},
         env={"PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
+        looked=_PYRIGHT_LOOKED,
     ),
     ServerSpec(
         name="ty",
@@ -94,13 +103,14 @@ KNOWN: tuple[ServerSpec, ...] = (
         command=("pylsp",),
         install="pip install python-lsp-server",
         quiet=0.6,
-        edit_commands=frozenset(),
+        counts="utf-32",  # it says nothing, which means utf-16
     ),
     ServerSpec(
         name="jedi",
         languages=_PYTHON,
         command=("jedi-language-server",),
         install="pip install jedi-language-server",
+        counts="utf-32",  # it says utf-8
     ),
     ServerSpec(
         name="ruff",
@@ -182,6 +192,7 @@ KNOWN: tuple[ServerSpec, ...] = (
         install="apt install clangd",
         settle=2.0,
         quiet=0.4,
+        indexes=True,
         edit_commands=frozenset({"clangd.applyFix", "clangd.applyTweak"}),
     ),
     ServerSpec(

@@ -11,6 +11,7 @@ import attrs
 
 from toolcrib import Unavailable
 
+from .positions import ENCODINGS
 from .servers import KNOWN, ServerSpec
 
 
@@ -148,6 +149,7 @@ class _Reader:
             "settle": _seconds,
             "opening": _seconds,
             "quiet": _seconds,
+            "counts": _encoding,
         }
         self._unknown(given, set(readers), f"{where}.")
         fields: dict[str, Any] = {}
@@ -186,6 +188,13 @@ def _text(value: Any) -> str:
 def _slot(value: Any) -> str:
     if value not in {"main", "lint"}:
         text = "is neither 'main' nor 'lint'"
+        raise ValueError(text)
+    return str(value)
+
+
+def _encoding(value: Any) -> str:
+    if value not in ENCODINGS:
+        text = f"is none of {', '.join(ENCODINGS)}"
         raise ValueError(text)
     return str(value)
 

@@ -174,7 +174,9 @@ async def workspace_symbols(
         raise failures[0]
     if any(not isinstance(each, ToolFailure) for each in failures):
         raise next(each for each in failures if not isinstance(each, ToolFailure))
-    found = [symbol for _, symbols in answers for symbol in symbols]
+    found = list(dict.fromkeys(symbol for _, symbols in answers for symbol in symbols))
+    # Who does not do this at all has left nothing out.
+    failures = [f for f in failures if getattr(f, "code", "") != "lsp.unsupported"]
     inner = sorted((s for s in found if not s.location.outside), key=_rank(query))
     said = []
     if len(found) > len(inner):

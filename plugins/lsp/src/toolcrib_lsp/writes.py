@@ -192,7 +192,7 @@ async def code_actions(
     target = Target(line=line, name=name, column=column)
     found = [_found(each) for each in await proposals.actions(desk, target, last_line, kind)]
     lines = [_action_line(each) for each in found]
-    lines = lines or [f"{desk.names} offer nothing there."]
+    lines = lines or [f"Nothing is offered there by {desk.names}."]
     return Result(
         summary=f"{len(found)} actions",
         content=[Text("\n".join(lines))],
