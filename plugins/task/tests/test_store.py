@@ -400,3 +400,11 @@ def _no_circle(found):
         for task_id in free:
             del left[task_id]
     return True
+
+
+def test_looking_marks_nothing_as_read(store):
+    """A reader that died before it showed what it got is told the same again."""
+    store.create("g", [new(str(n)) for n in range(3)])
+    first = store.changes("g", 0, 100)
+    assert store.changes("g", 0, 100) == first
+    assert [t.id for t in first[0]] == ["t1", "t2", "t3"]

@@ -1,0 +1,447 @@
+"""Goals: states, budgets, and who may call one complete."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import sys
+
+from pathlib import Path
+
+import pytest
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toolcrib import Policy, Toolbox
+from toolcrib.testing import async_run, check_pack
+
+from toolcrib_goal import pack
+from toolcrib_goal.database import DatabaseError
+from toolcrib_goal.model import Budget, GoalError
+from toolcrib_goal.store import SqliteGoals
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def goals(tmp_path, clock):
+    store = SqliteGoals(tmp_path / "goals.db", time=clock)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def goal(goals):
+    return goals.create("w", "c", "all tests pass", Budget())
+
+
+def refused(code, work):
+    with pytest.raises(GoalError) as caught:
+        work()
+    assert caught.value.code == code
+    return caught.value
+
+
+def act(goals, goal, action, text="", by="me"):
+    return goals.act("w", goal.id, action, by=by, version=goal.version, text=text)
+
+
+def judge(goals, goal, *, passed=True, by="other", grounds="ran them", digest=None):
+    return goals.verdict(
+        "w", goal.id, by=by, passed=passed, digest=digest or goal.digest, grounds=grounds
+    )
+
+
+def test_the_pack_is_ready_for_others():
+    """What it says of itself is what its code is."""
+    manifest = Path(sys.modules["toolcrib_goal"].__file__).with_name("toolcrib.json")
+    assert check_pack(pack, manifest=manifest) == []
+
+
+def test_completion_is_a_request_that_somebody_else_grants(goals, goal):
+    """The verdict is kept with who gave it, on what grounds, about which digest."""
+    asked = act(goals, goal, "request", "ran pytest")
+    assert (asked.status, asked.attempt, asked.requester) == ("verifying", 1, "me")
+    done = judge(goals, asked)
+    assert done.status == "complete"
+    assert done.verdict["by"] == "other"
+    (kept,) = goals.verdicts("w", goal.id)
+    assert (kept["passed"], kept["grounds"], kept["digest"]) == (True, "ran them", asked.digest)
+
+
+@pytest.mark.parametrize("by", ["me", "me/agent-1", "me/agent-1/agent-2"])
+def test_nobody_grants_their_own_request_nor_those_they_started(goals, goal, by):
+    """A sub-agent is its parent's word."""
+    asked = act(goals, goal, "request", "trust me")
+    refused("goal.own_verdict", lambda: judge(goals, asked, by=by))
+    assert goals.get("w", goal.id).status == "verifying"
+
+
+def test_a_parent_does_not_grant_what_its_sub_agent_asked(goals, goal):
+    """Nor the other way round."""
+    asked = act(goals, goal, "request", "trust me", by="me/agent-1")
+    refused("goal.own_verdict", lambda: judge(goals, asked, by="me"))
+    assert judge(goals, asked, by="mean").status == "complete"
+
+
+@pytest.mark.parametrize("action", ["pause", "block", "edit", "withdraw", "drop"])
+def test_any_change_makes_a_verdict_about_what_was_before_void(goals, goal, action):
+    """A request is judged as it was seen, or not at all."""
+    asked = act(goals, goal, "request", "ran pytest")
+    act(goals, asked, action, "other text")
+    refused("goal.not_requested", lambda: judge(goals, asked))
+
+
+def test_a_second_request_has_another_digest(goals, goal):
+    """An old verdict does not fit a new request."""
+    first = act(goals, goal, "request", "ran pytest")
+    again = act(goals, act(goals, first, "withdraw"), "request", "ran pytest")
+    assert again.digest != first.digest
+    refused("goal.stale", lambda: judge(goals, again, digest=first.digest))
+
+
+def test_a_verdict_names_its_grounds(goals, goal):
+    """A bare yes is none."""
+    asked = act(goals, goal, "request", "ran pytest")
+    refused("goal.no_evidence", lambda: judge(goals, asked, grounds=" "))
+    refused("goal.stale", lambda: judge(goals, asked, digest="0" * 64))
+
+
+def test_a_verdict_against_it_lets_work_go_on(goals, goal):
+    """The grounds are there to be read."""
+    back = judge(goals, act(goals, goal, "request", "x"), passed=False, grounds="one fails")
+    assert (back.status, back.go_on, back.digest) == ("active", True, None)
+    assert back.verdict["grounds"] == "one fails"
+
+
+def test_the_same_verdict_three_times_blocks(goals, goal):
+    """Nobody goes round in circles for ever."""
+    at = goal
+    for _ in range(3):
+        at = judge(goals, act(goals, at, "request", "x"), passed=False, grounds="one fails")
+    assert at.status == "blocked"
+    assert "3 times" in at.reason
+
+
+def test_the_same_progress_three_times_blocks(goals, goal):
+    """Saying it again is no progress; saying something else is."""
+    at = act(goals, act(goals, goal, "progress", "trying"), "progress", "trying")
+    at = act(goals, at, "progress", "found it")
+    for _ in range(2):
+        assert at.go_on
+        at = act(goals, at, "progress", "found it")
+    assert at.status == "blocked"
+    assert "no progress" in at.reason
+
+
+def test_each_way_to_end_has_a_state_of_its_own(goals):
+    """Met, blocked, no progress, dropped: told apart, and none of them goes on."""
+    ends = {}
+    for name in ("met", "impossible", "going round", "cleared"):
+        at = goals.create("w", name, name, Budget())
+        if name == "met":
+            at = judge(goals, act(goals, at, "request", "done"))
+        elif name == "impossible":
+            at = act(goals, at, "block", "it cannot be done")
+        elif name == "going round":
+            for _ in range(3):
+                at = act(goals, at, "progress", "continue")
+        else:
+            at = act(goals, at, "drop", "the user said stop")
+        ends[name] = (at.status, at.go_on)
+    assert ends == {
+        "met": ("complete", False),
+        "impossible": ("blocked", False),
+        "going round": ("blocked", False),
+        "cleared": ("dropped", False),
+    }
+
+
+def test_an_edited_objective_is_the_one_that_counts(goals, goal, tmp_path):
+    """After a pause, and after a restart; a request about the old one is void."""
+    asked = act(goals, goal, "request", "done")
+    paused = act(goals, asked, "pause")
+    edited = act(goals, paused, "edit", "all tests pass, quickly")
+    resumed = act(goals, edited, "resume")
+    refused("goal.not_requested", lambda: judge(goals, asked))
+    again = SqliteGoals(tmp_path / "goals.db", time=lambda: 0.0)
+    found = again.get("w", goal.id)
+    again.close()
+    assert (found.objective, found.revision) == ("all tests pass, quickly", 2)
+    assert (resumed.status, found.status) == ("active", "active")
+    asked = act(goals, resumed, "request", "done")
+    text = json.dumps(
+        {"goal": "g1", "revision": 2, "objective": found.objective, "attempt": 2,
+         "evidence": "done"}, sort_keys=True,
+    )  # fmt: skip
+    assert asked.digest == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_what_was_cleared_does_not_come_back(goals, goal):
+    """By no action, and not when it is opened again."""
+    gone = act(goals, goal, "drop", "stop")
+    for action in (
+        "progress",
+        "pause",
+        "resume",
+        "block",
+        "edit",
+        "request",
+        "withdraw",
+        "drop",
+    ):
+        refused("goal.transition", lambda action=action: act(goals, gone, action, "x"))
+    refused("goal.not_requested", lambda: judge(goals, gone, digest="0" * 64))
+    assert goals.count("c", calls=1) is None
+    assert goals.current("w", "c").status == "dropped"
+
+
+def test_a_stale_version_is_refused_with_the_state_as_it_is(goals, goal):
+    """And says what would be legal."""
+    act(goals, goal, "pause", "lunch")
+    error = refused("goal.stale", lambda: act(goals, goal, "request", "x"))
+    assert "g1 is paused (lunch), version 2; it can be resumed" in error.text
+
+
+def test_one_goal_at_a_time(goals, goal):
+    """A second one is refused until the first has ended."""
+    refused("goal.exists", lambda: goals.create("w", "c", "another", Budget()))
+    act(goals, goal, "drop")
+    assert goals.create("w", "c", "another", Budget()).id == "g2"
+
+
+def test_budgets_are_counted_by_the_host(goals, clock):
+    """Calls and tokens as they are told, seconds by the clock; used up is a state."""
+    goals.create("w", "c", "x", Budget(calls=3, seconds=50, tokens=100))
+    clock.now += 20
+    at = goals.count("c", calls=1, tokens=40)
+    assert (at.status, at.budget.used_seconds, at.budget.used_tokens) == ("active", 20.0, 40)
+    clock.now += 31
+    over = goals.count("c")
+    assert over.status == "budget_limited"
+    assert "51 of 50 seconds are used" in over.reason
+    refused("goal.transition", lambda: act(goals, over, "resume"))
+    refused("goal.transition", lambda: act(goals, over, "request", "x"))
+    assert goals.raise_budget("w", "g1", Budget(seconds=500)).status == "active"
+
+
+def test_a_pause_uses_no_time(goals, goal, clock):
+    """The clock counts work."""
+    clock.now += 10
+    paused = act(goals, goal, "pause")
+    clock.now += 1000
+    resumed = act(goals, paused, "resume")
+    clock.now += 5
+    assert goals.get("w", goal.id).budget.used_seconds == 15
+    assert resumed.reason is None
+
+
+@pytest.mark.parametrize(
+    ("work", "code"),
+    [
+        (lambda g, at: g.create("w", "z", " ", Budget()), "goal.empty"),
+        (lambda g, at: g.create("w", "z", "x" * 100_001, Budget()), "goal.too_long"),
+        (lambda g, at: act(g, at, "block"), "goal.empty"),
+        (lambda g, at: act(g, at, "request", "x" * 20_001), "goal.too_long"),
+        (lambda g, at: g.get("w", "g9"), "goal.unknown"),
+        (lambda g, at: g.get("elsewhere", "g1"), "goal.unknown"),
+        (lambda g, at: g.get("w", "1"), "goal.unknown"),
+    ],
+)
+def test_bad_input_is_refused_by_name(goals, goal, work, code):
+    """Nothing is changed."""
+    refused(code, lambda: work(goals, goal))
+    assert goals.get("w", goal.id).version == 1
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_file_that_cannot_be_used_is_left_as_it_is(tmp_path, damaged):
+    """Broken, or somebody else's."""
+    path = tmp_path / "goals.db"
+    if damaged:
+        path.write_bytes(b"notes, and no database " * 100)
+    else:
+        with sqlite3.connect(path) as database:
+            database.execute("CREATE TABLE theirs (x)")
+        database.close()
+    before = path.read_bytes()
+    with pytest.raises(DatabaseError):
+        SqliteGoals(path, time=lambda: 0.0)
+    assert path.read_bytes() == before
+
+
+# -- through all stages ----------------------------------------------------------------------
+
+
+def sessions(tmp_path, work, **more):
+    async def main():
+        (tmp_path / "ws").mkdir(exist_ok=True)
+        policy = Policy(
+            local=[pack], workspace=tmp_path / "ws", state=tmp_path / "state", **more
+        )
+        async with Toolbox(policy) as box:
+            async with box.session("c") as mine, box.session("v") as other:
+                async with box.session("c/agent-1") as child:
+                    return await work(mine, other, child, box)
+
+    return async_run(main())
+
+
+ACTIONS = ("progress", "pause", "resume", "block", "edit", "request", "withdraw", "drop",
+           "verdict")  # fmt: skip
+CALLS = st.lists(
+    st.tuples(
+        st.sampled_from(["mine", "child"]),
+        st.sampled_from([*ACTIONS, "create"]),
+        st.sampled_from(["", "x", "done"]),
+        st.booleans(),
+        st.sampled_from(["right", "wrong", None]),
+    ),
+    max_size=12,
+)
+
+
+@settings(
+    max_examples=60, deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+@given(calls=CALLS)
+def test_no_sequence_of_calls_completes_a_goal_without_another_identity(
+    calls, tmp_path_factory
+):
+    """Whatever the requester, and those it started, call."""
+    tmp_path = tmp_path_factory.mktemp("goal")
+
+    async def work(mine, other, child, box):
+        who = {"mine": mine, "child": child}
+        await mine.call("goal.create", {"objective": "x"})
+        asked = 0
+        for name, action, text, passed, digest in calls:
+            got = await mine.call("goal.get", {})
+            goal = got.result.structured["goals"][0]
+            if action == "create":
+                await who[name].call("goal.create", {"objective": "again"})
+                continue
+            arguments = {"action": action, "version": goal["version"], "text": text}
+            if name == "child":
+                arguments["id"] = goal["id"]
+            if action == "verdict":
+                arguments |= {"passed": passed}
+                if digest:
+                    arguments["digest"] = (
+                        (goal["digest"] or "0" * 64) if digest == "right" else "1" * 64
+                    )
+            outcome = await who[name].call("goal.update", arguments)
+            asked += outcome.status == "ok" and action == "request"
+            listed = (await mine.call("goal.list", {"status": "complete"})).result.structured
+            assert listed["goals"] == []
+        # The way is not blocked for everybody: another identity can grant it.
+        goal = (await mine.call("goal.get", {})).result.structured["goals"][0]
+        if goal["status"] == "verifying":
+            done = await other.call(
+                "goal.update",
+                {"action": "verdict", "id": goal["id"], "version": goal["version"],
+                 "text": "looked", "passed": True, "digest": goal["digest"]},
+            )  # fmt: skip
+            assert done.result.structured["goals"][0]["status"] == "complete"
+
+    sessions(tmp_path, work)
+
+
+def test_the_calls_of_a_conversation_are_counted_where_policy_lets_the_pack_hear(tmp_path):
+    """The model's word is not asked; what is over budget does not go on."""
+
+    async def work(mine, other, child, box):
+        await mine.call("goal.create", {"objective": "x", "calls": 4})
+        found = []
+        for _ in range(40):
+            outcome = await mine.call("goal.get", {})
+            found.append(outcome.result.structured["goals"][0])
+            if found[-1]["status"] != "active":
+                break
+        return found
+
+    found = sessions(tmp_path, work, observers=("goal",))
+    assert found[-1]["status"] == "budget_limited"
+    assert not found[-1]["continue"]
+    assert found[-1]["budget"]["used_calls"] == 4
+
+
+def test_a_goal_of_another_conversation_takes_a_verdict_and_nothing_else(tmp_path):
+    """It is not theirs to pause or to edit."""
+
+    async def work(mine, other, child, box):
+        await mine.call("goal.create", {"objective": "x"})
+        found = [
+            (await other.call("goal.update", {"action": action, "id": "g1", "version": 1,
+                                              "text": "x"})).code
+            for action in ACTIONS
+        ]  # fmt: skip
+        none = await other.call("goal.get", {})
+        return found, none.code
+
+    codes, none = sessions(tmp_path, work)
+    assert codes == ["goal.foreign"] * 8 + ["goal.no_digest"]
+    assert none == "goal.none"
+
+
+# -- for people ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """Run the commands for people on a goal that asks for completion."""
+    from click.testing import CliRunner
+
+    from toolcrib_goal.cli import group
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.chdir(tmp_path)
+
+    async def fill():
+        policy = Policy(local=[pack], workspace=tmp_path)
+        async with Toolbox(policy) as box, box.session("c") as session:
+            await session.call("goal.create", {"objective": "all \x1b[2J green"})
+            await session.call(
+                "goal.update", {"action": "request", "version": 1, "text": "ran them"}
+            )
+
+    async_run(fill())
+    return lambda *words: CliRunner().invoke(group, list(words))
+
+
+def test_a_person_sees_what_is_asked_and_judges_it(people):
+    """By the digest of what they saw; their word is another identity's."""
+    shown = people("show")
+    assert "\x1b" not in shown.output
+    assert "evidence: ran them" in shown.output
+    (goal,) = json.loads(people("show", "--json").output)
+    wrong = people("verdict", "g1", "--pass", "--digest", "0" * 64, "--grounds", "looked")
+    assert wrong.exit_code == 1
+    assert "look again" in wrong.output
+    done = people(
+        "verdict", "g1", "--pass", "--digest", goal["digest"], "--grounds", "looked", "--json"
+    )
+    (goal,) = json.loads(done.output)
+    assert goal["status"] == "complete"
+    assert goal["verdict"]["by"].startswith("person:")
+
+
+def test_a_person_clears_a_goal_whatever_its_state(people):
+    """It does not come back."""
+    assert "dropped (enough)" in people("clear", "g1", "--reason", "enough").output
+    assert people("clear", "g1").exit_code == 1
