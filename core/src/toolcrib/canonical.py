@@ -13,6 +13,7 @@ import math
 import re
 import sys
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -31,12 +32,36 @@ __all__ = [
 JsonValue = Any
 JsonObject = dict[str, Any]
 
-_encode = json.JSONEncoder(
+_encoder = json.JSONEncoder(
     ensure_ascii=False,
     allow_nan=False,
     sort_keys=True,
     separators=(",", ":"),
-).encode
+)
+
+
+def _made_once() -> Callable[[JsonValue], str]:
+    """Return what encodes a value; ``JSONEncoder`` makes its machinery anew for each.
+
+    That costs as much as a small value does. What is made here notes no cycles: they end
+    as too deep, and then the encoder itself says what is wrong.
+    """
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return _encoder.encode
+    quote = json.encoder.encode_basestring
+    chunks = make(None, _encoder.default, quote, None, ":", ",", True, False, False)
+
+    def encode(value: JsonValue) -> str:
+        try:
+            return "".join(chunks(value, 0))
+        except RecursionError:
+            return _encoder.encode(value)
+
+    return encode
+
+
+_encode = _made_once()
 
 
 class TooLargeError(ValueError):
@@ -55,6 +80,8 @@ def dumps(value: JsonValue) -> str:
         TypeError: not a JSON value (an unknown type).
     """
     text = _encode(value)
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -146,7 +146,8 @@ def _is_atom(value: Any) -> bool:
     if kind is str:
         return len(value) < _SHORT
     if kind is int or kind is float:
-        return -_WIDE < value < _WIDE
+        fits: bool = -_WIDE < value < _WIDE
+        return fits
     return value is None or kind is bool
 
 
