@@ -214,7 +214,10 @@ class Receipt:
     Attributes:
         number: Position in the conversation's chain, from 1.
         previous, digest: SHA-256 links of the chain.
+        effects, resources: What it touched, or would have if it had not been stopped.
         decided_by: Who or what let the call run or stopped it, in order.
+        started: When the handler started, in seconds since the epoch; None if it did not.
+        ended: When the call ended or was stopped.
     """
 
     number: int
@@ -228,6 +231,7 @@ class Receipt:
     arguments_digest: str | None
     definition_digest: str | None
     effects: frozenset[Effect]
+    resources: tuple[str, ...] = ()
     status: Status
     code: str | None
     decided_by: tuple[str, ...]

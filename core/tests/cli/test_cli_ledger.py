@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import subprocess
 import sys
@@ -28,7 +29,10 @@ def test_there_may_be_no_ledger_yet(home):
 
 def test_receipts_are_listed_by_conversation(home, told):
     """As a table, and as JSON."""
-    assert home.run("ledger", "list").stdout == "c\t1\n"
+    name, count, last = home.run("ledger", "list").stdout.rstrip("\n").split("\t")
+    assert (name, count) == ("c", "1")
+    (listed,) = home.json("ledger", "list")
+    assert dt.datetime.fromisoformat(last).timestamp() == int(listed["last"])
     (row,) = home.run("ledger", "show", "c").stdout.splitlines()
     assert row.split("\t")[2:4] == ["desk.ping", "ok"]
     assert home.run("ledger", "show", "missing").exit_code == 1
@@ -48,6 +52,14 @@ def test_open_questions_are_listed(home, told):
     (question,) = home.json("ledger", "questions")
     assert (question["tool_id"], question["pending"]) == ("desk.note", True)
     assert home.json("ledger", "questions", "other") == []
+
+
+def test_that_no_approval_stands_is_said(home, told):
+    """On stderr, so that a program that reads the table gets no row."""
+    done = home.run("ledger", "grants")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "No approval stands.\n"
+    assert home.json("ledger", "grants") == []
 
 
 def test_the_chain_is_verified_and_exported(home, told):

@@ -169,7 +169,7 @@ def test_enabling_makes_the_policy_file(home, site):
     ("name", "hint"),
     [
         ("desk", "its distribution is toolcrib-desk"),
-        ("toolcrib-dask", "did you mean toolcrib-desk?"),
+        ("toolcrib-deskk", "did you mean toolcrib-desk?"),
         ("elsewhere", "pip install elsewhere"),
     ],
 )

@@ -428,3 +428,9 @@ def test_a_conversation_that_cannot_be_written_down_is_wrong_use(home, desk, com
     assert done.exit_code == 2
     assert "a conversation's name holds half a character" in done.output
     assert not (desk / "imported").exists()
+
+
+def test_a_mistyped_id_is_answered_with_ids(home, desk):
+    """Who types an id is not told the names that models use."""
+    done = home.run("call", "desk.pong")
+    assert "Did you mean desk.ping or" in done.stderr

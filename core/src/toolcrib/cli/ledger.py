@@ -17,7 +17,7 @@ from toolcrib.errors import RecordError
 
 from .exits import EXIT
 from .options import load_policy, policy_options
-from .output import complain, json_option, print_json, print_line, say, table
+from .output import complain, json_option, note, print_json, print_line, say, table
 
 
 if TYPE_CHECKING:
@@ -81,14 +81,18 @@ _COLUMNS = ("#", "ended", "tool", "status", "code", "decided by")
 @json_option
 @policy_options
 def list_(*, as_json: bool, **options: Any) -> None:
-    """List the conversations, with how many receipts each has."""
+    """List the conversations: how many receipts each has, and when it was last used."""
     with _open(**options) as book:
-        found = [(name, len(book.receipts(name))) for name in book.conversations()]
+        found = [(name, book.receipts(name)) for name in book.conversations()]
+    facts = [
+        (name, len(receipts), max((r.ended for r in receipts if r.ended), default=None))
+        for name, receipts in found
+    ]
     if as_json:
-        print_json([{"conversation": n, "receipts": count} for n, count in found])
+        print_json([{"conversation": n, "receipts": c, "last": last} for n, c, last in facts])
     else:
-        rows = [(name, str(count)) for name, count in found]
-        table("Conversations", ("conversation", "receipts"), rows)
+        rows = [(name, str(count), _when(last)) for name, count, last in facts]
+        table("Conversations", ("conversation", "receipts", "last"), rows)
 
 
 @ledger.command()
@@ -202,6 +206,9 @@ def grants(*, as_json: bool, **options: Any) -> None:
         found = book.grants()
     if as_json:
         print_json([attrs.asdict(grant) for grant in found])
+        return
+    if not found:
+        note("No approval stands.")
         return
     rows = [
         (

@@ -350,7 +350,9 @@ class Shown:
     def _unknown(self, view: View, name: str) -> Refusal:
         known = [*view.projected.by_wire_name, *map(names.wire_name, view.hidden)]
         if not known:
-            known = [names.wire_name(tool.id) for tool in self._offer(Audience.MODEL).tools]
+            # An app that calls by id is told ids.
+            ids = [tool.id for tool in self._offer(Audience.MODEL).tools]
+            known = ids if "." in name else list(map(names.wire_name, ids))
         like = names.closest(name, known)
         hint = f" Did you mean {' or '.join(like)}?" if like else ""
         disabled = self._disabled(name)

@@ -113,12 +113,17 @@ def end(session: Session, item: Item, refusal: Refusal) -> None:
     item.authorized = None
     item.outcome = Outcome.from_refusal(refusal, call_id=item.call.id, tool_id=item.tool_id)
     entry = session.toolbox.entry(item.tool_id)
+    signature = None
+    if item.admitted is not None:
+        context = session.authority.context()
+        signature = permission.touched(item.admitted, item.signature, context)
     session.toolbox.ledger.refusal(
         item.outcome,
         call=item.call,
         conversation=session.conversation,
         principal=session.principal,
         admitted=item.admitted,
+        signature=signature,
         provenance=entry.provenance if entry is not None else None,
         decided_by=item.decided_by or _decided_by(refusal),
         batch_id=item.batch_id,

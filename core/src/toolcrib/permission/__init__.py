@@ -14,7 +14,7 @@ from .decisions import apply_decision, binding, covers_call, decide
 from .grants import GrantView
 from .parts import Part
 from .ruleset import RuleSet
-from .stage import Asked, authorize
+from .stage import Asked, authorize, touched
 from .typed import core_resources
 
 
@@ -54,6 +54,7 @@ __all__ = [
     "reviewed",
     "shadow",
     "suggest",
+    "touched",
 ]
 
 # What most calls never need is loaded when it is first asked for.

@@ -13,14 +13,14 @@ from toolcrib.signature import Resource, Signature
 
 from .context import AuthorityContext
 from .judgement import Judgement, judge
-from .parts import Part
+from .parts import Part, parts_of
 
 
 if TYPE_CHECKING:
     from toolcrib.question import Decision, Grant
 
 
-__all__ = ["Asked", "authorize"]
+__all__ = ["Asked", "authorize", "touched"]
 
 
 @attrs.frozen(kw_only=True)
@@ -78,6 +78,19 @@ def authorize(
         grant_id=judgement.grant_id,
         idempotency_key=admitted.call.id,
     )
+
+
+def touched(
+    admitted: AdmittedCall, signature: Signature | None, context: AuthorityContext
+) -> Signature:
+    """Return what a call would touch, whether or not it may: paths resolved, defaults in."""
+    known = context.rules.for_tool(admitted.tool)
+    arguments = admitted.arguments if known.places else None
+    parts = parts_of(admitted.tool, signature, arguments, known.places, context)
+    if isinstance(parts, Refusal):
+        # It is wider than the tool declares: then what the pack said is what was refused.
+        return signature or Signature()
+    return parts.signature
 
 
 def _asked(admitted: AdmittedCall, judgement: Judgement, context: AuthorityContext) -> Asked:

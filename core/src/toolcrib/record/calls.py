@@ -12,6 +12,7 @@ from toolcrib.call import AdmittedCall, AuthorizedCall, Call
 from toolcrib.codes import refuse
 from toolcrib.errors import RecordError, StageError
 from toolcrib.outcome import Outcome, Refusal
+from toolcrib.signature import Signature
 from toolcrib.tool import Provenance
 
 from .facts import Replay, ending, facts_of, refused_facts
@@ -236,11 +237,23 @@ class Calls(Replays):
         conversation: str,
         principal: str,
         admitted: AdmittedCall | None = None,
+        signature: Signature | None = None,
         provenance: Provenance | None = None,
         decided_by: Iterable[str] = (),
         batch_id: str = "",
     ) -> bool:
         """Note a call that was stopped before it ran; return whether that is on disk.
+
+        Args:
+            outcome: How it ended.
+            call: What the model wanted.
+            conversation: The conversation it belongs to.
+            principal: For whom it would have run.
+            admitted: The call with its arguments, if it came so far.
+            signature: What it would have touched, if that is known.
+            provenance: Where its pack comes from.
+            decided_by: Who or what stopped it.
+            batch_id: The batch it came in.
 
         Raises:
             StageError: the call has an intent or an outcome already.
@@ -250,6 +263,7 @@ class Calls(Replays):
             call,
             outcome.tool_id,
             admitted=admitted,
+            signature=signature,
             principal=principal,
             provenance=provenance,
             decided_by=decided_by,

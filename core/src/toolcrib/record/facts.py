@@ -9,6 +9,7 @@ import attrs
 
 from toolcrib.call import AdmittedCall, AuthorizedCall, Call
 from toolcrib.outcome import Outcome, Receipt
+from toolcrib.signature import Signature
 from toolcrib.tool import Provenance
 from toolcrib.vocabulary import Effect, Status
 
@@ -72,12 +73,13 @@ def refused_facts(
     tool_id: str,
     *,
     admitted: AdmittedCall | None,
+    signature: Signature | None,
     principal: str,
     provenance: Provenance | None,
     decided_by: Iterable[str],
     batch_id: str,
 ) -> JsonObject:
-    """Return what is noted of a call that was stopped before it ran."""
+    """Return what is noted of a call that was stopped before it ran; it touched nothing."""
     tool = admitted.tool if admitted else None
     return {
         "arguments_digest": admitted.digest if admitted else None,
@@ -86,13 +88,13 @@ def refused_facts(
         "decided_by": list(decided_by),
         "definition_digest": tool.definition_digest if tool else None,
         "distribution": provenance.distribution if provenance else None,
-        "effects": [],
+        "effects": sorted(signature.effects) if signature else [],
         "grant_id": None,
         "idempotency_key": "",
         "pack": tool_id.partition(".")[0] if call.tool_id else "",
         "principal": principal,
         "provider_call_id": call.provider_id,
-        "resources": [],
+        "resources": [str(r) for r in signature.resources] if signature else [],
         "tool_id": tool_id,
         "version": provenance.version if provenance else None,
     }
@@ -130,12 +132,14 @@ def receipt_of(entry: Entry) -> Receipt:
         arguments_digest=call["arguments_digest"],
         definition_digest=call["definition_digest"],
         effects=frozenset(Effect(e) for e in call["effects"]),
+        resources=tuple(call["resources"]),
         status=Status(end["status"]),
         code=end["code"],
         decided_by=tuple(call["decided_by"]),
         attempts=end["attempts"],
         started=end["started"],
-        ended=end["ended"],
+        # What never started ended when that was written down.
+        ended=end["ended"] if end["ended"] is not None else entry.time,
         notes=tuple(end["notes"]),
         principal=call["principal"],
         previous=entry.previous,

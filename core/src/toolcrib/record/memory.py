@@ -14,6 +14,7 @@ from toolcrib.call import AdmittedCall, AuthorizedCall, Call
 from toolcrib.errors import StageError
 from toolcrib.outcome import Outcome, Refusal
 from toolcrib.question import Grant
+from toolcrib.signature import Signature
 from toolcrib.tool import Provenance
 from toolcrib.vocabulary import Durability
 
@@ -104,6 +105,7 @@ class MemoryLedger(Ledger):
         conversation: str,
         principal: str,
         admitted: AdmittedCall | None = None,
+        signature: Signature | None = None,
         provenance: Provenance | None = None,
         decided_by: Iterable[str] = (),
         batch_id: str = "",
@@ -111,6 +113,7 @@ class MemoryLedger(Ledger):
         """Note a call that was stopped before it ran; see :meth:`Ledger.refusal`."""
         facts: dict[str, Any] = {
             "admitted": admitted,
+            "signature": signature,
             "principal": principal,
             "provenance": provenance,
             "decided_by": decided_by,
