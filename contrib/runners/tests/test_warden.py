@@ -12,6 +12,9 @@ import time
 
 import pytest
 
+from toolcrib.durablejobs import DurableJobs
+from toolcrib.host import SystemClock
+
 from toolcrib_runners import (
     CommandAgents,
     ProcessKind,
@@ -60,9 +63,6 @@ def later(folder, scenario):
     """Run a scenario in a host that comes later."""
 
     async def main():
-        from toolcrib.durablejobs import DurableJobs
-        from toolcrib.host import SystemClock
-
         jobs = DurableJobs(SystemClock(), folder)
         kind = ProcessKind(warden=Warden(folder / "w"), grace=0.2)
         jobs.register(kind)
@@ -118,7 +118,7 @@ def test_a_program_that_ended_while_nobody_was_there_has_its_result(tmp_path, py
     """What it left is read from its folder."""
     code = "print('ready', flush=True)"
     job_id = start_and_kill(tmp_path / "jobs", {"argv": python(code)})
-    assert wait_until(lambda: (tmp_path / "jobs" / job_id / "result.json").exists())
+    assert wait_until((tmp_path / "jobs" / job_id / "result.json").exists)
     assert wait_until(lambda: not wardens(tmp_path / "jobs"))
 
     async def scenario(mine, kind):
@@ -197,7 +197,7 @@ def test_what_runs_for_a_call_ends_with_its_host(tmp_path, python, gone):
         warden = Warden(tmp_path / "w")
         code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
         told = []
-        running = await warden.start({"argv": python(code)}, on_output=told.append, keep=True)
+        await warden.start({"argv": python(code)}, on_output=told.append, keep=True)
         while not told:
             await asyncio.sleep(0.01)
         await warden.close()

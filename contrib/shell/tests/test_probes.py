@@ -85,10 +85,28 @@ def test_no_side_effect_happens_under_a_rule_without_being_asked(
 
 READERS = [
     f"allow shell.run(command={program} *)"
-    for program in (
-        "awk cat cd date echo env find git grep head ls printf pwd sed sort test timeout true"
-        " wc xargs"
-    ).split()
+    for program in [
+        "awk",
+        "cat",
+        "cd",
+        "date",
+        "echo",
+        "env",
+        "find",
+        "git",
+        "grep",
+        "head",
+        "ls",
+        "printf",
+        "pwd",
+        "sed",
+        "sort",
+        "test",
+        "timeout",
+        "true",
+        "wc",
+        "xargs",
+    ]
 ]
 
 

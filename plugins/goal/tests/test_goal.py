@@ -13,7 +13,6 @@ import pytest
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from toolcrib import Policy, Toolbox
 from toolcrib.testing import async_run, check_pack
 

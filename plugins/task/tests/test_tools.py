@@ -16,8 +16,8 @@ import pytest
 
 from toolcrib import Allow, Policy, Toolbox
 from toolcrib.testing import async_run, check_pack
-
 from toolcrib_runners import CommandAgents
+
 from toolcrib_task import pack
 
 

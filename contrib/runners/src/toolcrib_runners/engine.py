@@ -426,7 +426,7 @@ def _nothing(selector: selectors.BaseSelector, descriptor: int) -> None:
     """Wake up; the loop looks at the reason itself."""
 
 
-def _woken(selector: selectors.BaseSelector, descriptor: int) -> None:
+def _woken(_selector: selectors.BaseSelector, descriptor: int) -> None:
     """Wake up and take the sign, so that it wakes once."""
     os.read(descriptor, _CHUNK)
 

@@ -22,7 +22,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 class Reaper:
-    """Takes in orphans for this whole process, so it is for processes that only run programs."""
+    """Takes in orphans for a whole process, so it is for those that only run programs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -7,11 +7,12 @@ import os
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from toolcrib import (
     Between,
     Context,
+    Effect,
     Failed,
     Invalid,
     Length,
@@ -59,9 +60,9 @@ _JOB = Annotated[str, "Job id that shell.run gave", Length(1, 64)]
 async def run(
     ctx: Context,
     command: Annotated[str, "The line, as bash reads it", Length(1, 100_000)],
+    *,
     cwd: Annotated[Path, "Folder, from the workspace or absolute"] = Path(),
     timeout: Annotated[int, "Seconds until it is stopped", Between(1, 86_400)] = 120,
-    *,
     background: Annotated[bool, "Return at once and let it go on"] = False,
     stdin: Annotated[bool, "Keep standard input open for shell.input"] = False,
 ) -> Result:
@@ -114,12 +115,12 @@ async def _ended(
 
 
 @run.signature
-def _(command: str, cwd: Path = Path(), **_: Any) -> Signature:
+def _(command: str, *, cwd: Path = Path(), **_: Any) -> Signature:
     return touched_by(command, cwd=str(cwd)).signature()
 
 
 @run.preview
-def _(command: str, cwd: Path = Path(), **_: Any) -> str:
+def _(command: str, *, cwd: Path = Path(), **_: Any) -> str:
     touched = touched_by(command, cwd=str(cwd), folder=Setting().folder(None))
     lines = [f"$ {command}", f"in {cwd}"]
     lines += [f"not understood: {doubt}" for doubt in touched.doubts]
@@ -127,7 +128,7 @@ def _(command: str, cwd: Path = Path(), **_: Any) -> str:
 
 
 @run.generalize
-def _(command: str, cwd: Path = Path(), **_: Any) -> str | None:
+def _(command: str, *, cwd: Path = Path(), **_: Any) -> str | None:
     return rule_for(touched_by(command, cwd=str(cwd)))
 
 
@@ -146,8 +147,8 @@ def _(command: str, **_: Any) -> None:
 async def input_(
     ctx: Context,
     job: _JOB,
-    data: Annotated[str, "Text for its standard input", Length(0, 65_536)] = "",
     *,
+    data: Annotated[str, "Text for its standard input", Length(0, 65_536)] = "",
     close: Annotated[bool, "End its standard input after that"] = False,
     offset: Annotated[int, "First byte of output to show", Between(0, 2**53)] = 0,
     wait: Annotated[float, "Seconds to wait for its end", Between(0, 600)] = 0.0,
@@ -155,10 +156,9 @@ async def input_(
     """Give input to a background command, and see how it stands."""
     kind = kind_of(ctx)
     await _of_shell(ctx, job)
-    if data or close:
-        if not await kind.feed(job, data.encode(), close=close):
-            text = f"{job} takes no input: it has ended, or was started without stdin."
-            raise Refused(text, code="shell.input_closed")
+    if (data or close) and not await kind.feed(job, data.encode(), close=close):
+        text = f"{job} takes no input: it has ended, or was started without stdin."
+        raise Refused(text, code="shell.input_closed")
     record = await ctx.jobs.wait(job, timeout=wait)
     output = await ctx.jobs.output(job, offset=offset)
     start = max(offset, record.kept_from)  # type: ignore[attr-defined]
@@ -166,7 +166,7 @@ async def input_(
 
 
 @input_.signature
-def _(job: str, data: str = "", *, close: bool = False, **_: Any) -> Signature:
+def _(job: str, *, data: str = "", close: bool = False, **_: Any) -> Signature:
     state = [resources.State(f"jobs/{_plain(job)}")]
     if data or close:
         # What a program makes of its input nobody can tell: a shell would run it.
@@ -205,9 +205,9 @@ async def _of_shell(ctx: Context, job: str) -> Any:
 
 def _signature(tool: Tool, arguments: Mapping[str, Any], host: PackHost) -> Signature | None:
     if tool.name != "run":
-        made = {"input": input_, "stop": stop}.get(tool.name)
+        made: Any = {"input": input_, "stop": stop}.get(tool.name)
         function = None if made is None else made.implementation.companions.signature
-        return None if function is None else function(**arguments)  # type: ignore[return-value]
+        return None if function is None else cast("Signature", function(**arguments))
     setting = setting_of(host.settings)
     root = root_of(host)
     cwd = str(arguments.get("cwd", "."))
@@ -216,7 +216,7 @@ def _signature(tool: Tool, arguments: Mapping[str, Any], host: PackHost) -> Sign
     touched = touched_by(arguments["command"], cwd=cwd, folder=setting.folder(root))
     found = touched.signature()
     return Signature.of(
-        found.effects | {"fs_read"},  # type: ignore[arg-type]
+        found.effects | {Effect.FS_READ},
         [*found.resources, resources.Path(cwd)],
     )
 

@@ -9,14 +9,20 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from toolcrib import Signature, resources
+from toolcrib import Effect, Signature, resources
 
 from .words import Word
 
 
 __all__ = ["EFFECTS", "Touched"]
 
-EFFECTS = ("process", "fs_read", "fs_write", "net_read", "net_write")
+EFFECTS = (
+    Effect.PROCESS,
+    Effect.FS_READ,
+    Effect.FS_WRITE,
+    Effect.NET_READ,
+    Effect.NET_WRITE,
+)
 """What a program may do to the world, as an upper bound."""
 
 # Files that programs take orders from. Whoever writes one may run anything later.
@@ -93,7 +99,7 @@ class Touched:
         """Return the signature of everything together."""
         reads = [resources.Path(p) if p else resources.Any("path") for p in self.reads]
         writes = [resources.Path(p) if p else resources.Any("path") for p in self.writes]
-        effects = ["process"] if self.commands or self.doubts else []
+        effects = [Effect.PROCESS]
         commands = [
             resources.Command(words, env=dict(env)) for words, env in self.commands if words
         ]
@@ -107,7 +113,6 @@ class Touched:
             reads += [resources.Any("path"), resources.Any("host")]
             writes += [resources.Any("path"), resources.Any("host")]
         # A line that only assigns or compares still starts a shell.
-        effects = effects or ["process"]
         if not commands:
             commands = [resources.Command(["true"])]
         return Signature(reads=[*reads, *commands], writes=writes, effects=effects)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from toolcrib import (
     Between,
     Context,
+    Effect,
     Invalid,
     Length,
     NotFound,
@@ -24,7 +25,7 @@ from .store import SqliteGoals
 
 __all__ = ["create", "get", "list_", "update"]
 
-_EFFECTS = {"host_state"}
+_EFFECTS = (Effect.HOST_STATE,)
 _LIMIT = "Most that may be used; counted by the host"
 
 
@@ -37,6 +38,7 @@ def create(
     ctx: Context,
     objective: Annotated[str, "What is to be reached, so that others can judge it",
                          Length(1, 100_000)],
+    *,
     calls: Annotated[int | None, _LIMIT, Between(1, 2**31)] = None,
     seconds: Annotated[float | None, _LIMIT, Between(1, 10**9)] = None,
     tokens: Annotated[int | None, _LIMIT, Between(1, 2**53)] = None,
@@ -56,6 +58,7 @@ def _(objective: str, **_: Any) -> Signature:
 @pack.tool(effects=_EFFECTS, idempotent="yes", concurrency="shared")
 def get(
     ctx: Context,
+    *,
     id: Annotated[str | None, "Id; left out: this conversation's goal"] = None,  # noqa: A002
 ) -> Result:
     """Show a goal, how much of its budget is used, and whether to go on."""
@@ -89,10 +92,10 @@ def update(
         "What to do",
     ],
     version: Annotated[int, "Version that you saw; another one is refused", Between(1, 2**53)],
+    *,
     text: Annotated[str, "Reason, evidence, grounds, or the new objective",
                     Length(0, 100_000)] = "",
     id: Annotated[str | None, "Id; left out: this conversation's goal"] = None,  # noqa: A002
-    *,
     digest: Annotated[str | None, "For a verdict: digest of the request", Length(64, 64)] = None,
     passed: Annotated[bool | None, "For a verdict: whether it is reached"] = None,
 ) -> Result:  # fmt: skip
@@ -128,6 +131,7 @@ def _(action: str, version: int, **_: Any) -> Signature:
 @pack.tool(name="list", effects=_EFFECTS, idempotent="yes", concurrency="shared")
 def list_(
     ctx: Context,
+    *,
     status: Annotated[Status | None, "Only this state"] = None,
     limit: Annotated[int, "Most goals to show", Between(1, 200)] = 50,
 ) -> Result:

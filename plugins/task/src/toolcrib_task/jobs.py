@@ -24,12 +24,16 @@ from .running import Run, begin, know_kinds, load, settle
 __all__ = ["jobs", "output", "run", "stop", "wait"]
 
 _JOB = Annotated[str, "Id of a job", Length(1, 64)]
+# Variables of a plain type: a checker reads the converter as taking nothing certain.
+_WITH_JOBS: Any = ("jobs",)
+_WITH_AGENTS: Any = ("agents", "jobs")
+_JOBS = Requirements(capabilities=_WITH_JOBS)
 _FINAL = {"done", "failed", "stopped", "lost"}
 
 
 @pack.tool(
     effects={"agent", "process", "fs_read", "fs_write", "host_state"},
-    requires=Requirements(capabilities=["agents", "jobs"]),
+    requires=Requirements(capabilities=_WITH_AGENTS),
     cancellation="cooperative",
     timeout=86_400.0,
     usage=[
@@ -42,8 +46,8 @@ async def run(
     ctx: Context,
     type: Annotated[str, "Type of agent", Length(1, 80)],  # noqa: A002
     prompt: Annotated[str, "What it is to do", Length(1, 100_000)],
-    description: Annotated[str, "The same in a few words", Length(0, 200)] = "",
     *,
+    description: Annotated[str, "The same in a few words", Length(0, 200)] = "",
     background: Annotated[bool, "Return at once and let it go on"] = False,
     resume: Annotated[str | None, "Job of an agent to go on from"] = None,
     isolation: Annotated[
@@ -100,13 +104,14 @@ def _(type: str, prompt: str, **_: Any) -> str:  # noqa: A002
     effects={"host_state"},
     idempotent="yes",
     concurrency="shared",
-    requires=Requirements(capabilities=["jobs"]),
+    requires=_JOBS,
     timeout=630.0,
     usage=["Reading takes nothing away: the same offset gives the same bytes again."],
 )
 async def output(
     ctx: Context,
     job: _JOB,
+    *,
     offset: Annotated[int, "First byte to show", Between(0, 2**53)] = 0,
     size: Annotated[int, "Most bytes to show", Between(1, 1_000_000)] = 30_000,
     wait: Annotated[float, "Seconds to wait for its end; 0 looks once", Between(0, 600)] = 0.0,
@@ -132,14 +137,14 @@ def _(job: str, **_: Any) -> Signature:
     effects={"host_state"},
     idempotent="yes",
     concurrency="shared",
-    requires=Requirements(capabilities=["jobs"]),
+    requires=_JOBS,
     timeout=3630.0,
 )
 async def wait(
     ctx: Context,
     jobs: Annotated[list[str], "Ids of jobs", Length(1, 32)],
-    timeout: Annotated[float, "Seconds; 0 looks once", Between(0, 3600)] = 60.0,
     *,
+    timeout: Annotated[float, "Seconds; 0 looks once", Between(0, 3600)] = 60.0,
     all: Annotated[bool, "Wait for all of them, not only for the first"] = False,  # noqa: A002
 ) -> Result:
     """Wait until one of several jobs, or all of them, ended."""
@@ -170,9 +175,7 @@ def _(jobs: list[str], **_: Any) -> Signature:
     return of_jobs()
 
 
-@pack.tool(
-    effects={"host_state"}, idempotent="yes", requires=Requirements(capabilities=["jobs"])
-)
+@pack.tool(effects={"host_state"}, idempotent="yes", requires=_JOBS)
 async def stop(ctx: Context, job: _JOB) -> Result:
     """Stop a job with everything that it started."""
     know_kinds(ctx)
@@ -191,7 +194,7 @@ def _(job: str) -> Signature:
     effects={"host_state"},
     idempotent="yes",
     concurrency="shared",
-    requires=Requirements(capabilities=["jobs"]),
+    requires=_JOBS,
 )
 async def jobs(
     ctx: Context, *, running: Annotated[bool, "Only those that still run"] = False

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import attrs
 
-from toolcrib import Between, Context, Length, Result, Signature
+from toolcrib import Between, Context, Effect, Length, Result, Signature
 
 from .definition import list_name, of_tasks, pack, store, told, told_of
 from .model import LIMITS, NewTask, Priority, Status
@@ -17,7 +17,7 @@ __all__ = ["claim", "create", "delete", "get", "list_", "update"]
 
 _ID = Annotated[str, "Id of a task, such as t12", Length(1, 20)]
 _VERSION = Annotated[int, "Version that you saw; another one is refused", Between(1, 2**53)]
-_EFFECTS = {"host_state"}
+_EFFECTS = (Effect.HOST_STATE,)
 
 
 @attrs.frozen(kw_only=True)
@@ -94,6 +94,7 @@ def update(
     ctx: Context,
     id: _ID,  # noqa: A002 - the argument's word
     version: _VERSION,
+    *,
     status: Annotated[
         Literal["open", "working", "done", "failed", "uncertain", "cancelled"] | None,
         "open hands it back",
@@ -101,7 +102,6 @@ def update(
     title: Annotated[str | None, "New title", Length(1, 200)] = None,
     description: Annotated[str | None, "New description", Length(0, 20_000)] = None,
     priority: Priority | None = None,
-    *,
     depend_on: Annotated[tuple[str, ...], "Ids to depend on as well"] = (),
     no_longer_on: Annotated[tuple[str, ...], "Ids to depend on no longer"] = (),
     evidence: Annotated[str | None, "How it is known how it ended", Length(1, 20_000)] = None,
@@ -144,6 +144,7 @@ def _(id: str, version: int, **_: Any) -> Signature:  # noqa: A002
 )
 def list_(
     ctx: Context,
+    *,
     status: Annotated[tuple[Status, ...], "Only these states"] = (),
     owner: Annotated[str | None, "Only this owner's; 'me' is yourself"] = None,
     ready: Annotated[bool | None, "Only those that can be claimed"] = None,
@@ -189,9 +190,9 @@ def _(**_: Any) -> Signature:
 )
 def claim(
     ctx: Context,
+    *,
     id: Annotated[str | None, "Id; left out: the next that is ready"] = None,  # noqa: A002
     lease: Annotated[float, "Seconds until it is handed back", Between(1, 86_400)] = 600.0,
-    *,
     working: Annotated[bool, "Begin at once with what must not be done twice"] = False,
 ) -> Result:
     """Claim a task, so that nobody else does it."""

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import attrs
 
-from ..touched import Touched
-from ..words import Word
+from toolcrib_shell.touched import Touched
+from toolcrib_shell.words import Word
 
 
 __all__ = ["Args", "Look", "Program", "short_letters"]

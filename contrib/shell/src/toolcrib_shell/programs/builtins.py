@@ -11,10 +11,12 @@ __all__ = ["BUILTINS", "HARMLESS"]
 
 HARMLESS = frozenset({
     ":", "arch", "basename", "break", "cal", "continue", "dirname", "echo", "exit", "expr",
-    "factor", "false", "groups", "hostid", "id", "jobs", "logname", "nproc", "pathchk", "printenv",
+    "factor", "false", "groups", "hostid", "id", "jobs", "logname", "nproc", "pathchk",
+    "printenv",
     "pwd", "return", "seq", "shift", "sleep", "times", "tr", "true", "tty", "type", "umask",
     "uname", "uptime", "users", "wait", "which", "who", "whoami", "yes", "kill", "ps", "pgrep",
-    "free", "lscpu", "locale", "getconf", "numfmt", "column", "date", "hostname", "cd", "printf",
+    "free", "lscpu", "locale", "getconf", "numfmt", "column", "date", "hostname", "cd",
+    "printf",
     "test", "[", "read", "export", "declare", "typeset", "local", "readonly", "unset", "set",
 })  # fmt: skip
 """Programs to which no word, known or not, gives more than they do anyway."""
@@ -97,9 +99,9 @@ def _printf(args: Args, at: Look) -> None:
 def _set(args: Args, at: Look) -> None:
     words = [word.text for word in args]
     plain = re.compile(r"[-+][efux]+|[-+]o|pipefail|errexit|nounset|noglob|xtrace|[-+][efux]*o")
-    if not args.words or not all(w.known and plain.fullmatch(w.text) for w in args):
-        if words[:1] != ["--"]:
-            at.doubt("set changes what the shell does next")
+    is_plain = bool(words) and all(w.known and plain.fullmatch(w.text) for w in args)
+    if not is_plain and words[:1] != ["--"]:
+        at.doubt("set changes what the shell does next")
 
 
 def _date(args: Args, at: Look) -> None:

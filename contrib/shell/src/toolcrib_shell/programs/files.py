@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..words import Word, plain
+from toolcrib_shell.words import Word, plain
+
 from .base import Args, Look, Program
 
 
@@ -97,6 +98,16 @@ def _uniq(args: Args, at: Look) -> None:
         at.touched.writes.add(None)
 
 
+def _anywhere(args: Args, at: Look) -> None:
+    at.touched.writes.add(None)
+
+
+def _split(args: Args, at: Look) -> None:
+    at.touched.writes.add(None)
+    if args.has(long=("filter",)):
+        at.doubt("split is given a program to run")
+
+
 def _tar(args: Args, at: Look) -> None:
     programs = (
         "checkpoint-action", "to-command", "use-compress-program", "rsh-command", "info-script",
@@ -105,7 +116,7 @@ def _tar(args: Args, at: Look) -> None:
     if args.loose or args.has(long=programs, short="IF"):
         at.doubt("tar is given an option that runs something, or may be")
     first = args.words[0] if args.words else plain("")
-    lists = first.known and first.text.lstrip("-")[:1] == "t" or args.has(long=("list",))
+    lists = (first.known and first.text.lstrip("-")[:1] == "t") or args.has(long=("list",))
     for word in args.operands("fCTX"):
         if word is not first and word.known:
             at.touched.read(word)
@@ -196,7 +207,7 @@ FILES: dict[str, Program] = {
     "truncate": _writer("sr"),
     "shred": _writer("ns"),
     "mkfifo": _writer("m"),
-    "mktemp": lambda args, at: at.touched.writes.add(None),
+    "mktemp": _anywhere,
     "chmod": _writer(skip=1),
     "chown": _writer(skip=1),
     "chgrp": _writer(skip=1),
@@ -208,16 +219,14 @@ FILES: dict[str, Program] = {
     "dd": _dd,
     "tar": _tar,
     "bsdtar": _tar,
-    "unzip": lambda args, at: at.touched.writes.add(None),
+    "unzip": _anywhere,
     "gzip": _writer("S"),
     "gunzip": _writer("S"),
     "bzip2": _writer(),
     "xz": _writer("TF"),
-    "patch": lambda args, at: at.touched.writes.add(None),
-    "split": lambda args, at: (
-        at.doubt("split is given a program to run") if args.has(long=("filter",)) else None
-    ) or at.touched.writes.add(None),
-    "csplit": lambda args, at: at.touched.writes.add(None),
+    "patch": _anywhere,
+    "split": _split,
+    "csplit": _anywhere,
     "curl": _curl,
     "wget": _curl,
 }  # fmt: skip

@@ -11,14 +11,16 @@ _GLOBAL = frozenset({
     "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs",
     "--noglob-pathspecs", "--icase-pathspecs", "--no-replace-objects", "--no-advice",
 })  # fmt: skip
-_PLAIN = frozenset(
-    "add am apply blame branch cat-file check-ignore checkout cherry cherry-pick clean commit"
-    " count-objects describe diff diff-files diff-index diff-tree for-each-ref fsck gc grep"
-    " init log ls-files ls-tree merge merge-base merge-tree mv name-rev notes prune push range-diff"
-    " rebase reflog reset restore rev-list rev-parse revert rm shortlog show show-branch"
-    " show-ref stash status switch symbolic-ref tag update-index update-ref version verify-commit"
-    " whatchanged worktree write-tree".split()
-)
+_PLAIN = frozenset({
+    "add", "am", "apply", "blame", "branch", "cat-file", "check-ignore", "checkout", "cherry",
+    "cherry-pick", "clean", "commit", "count-objects", "describe", "diff", "diff-files",
+    "diff-index", "diff-tree", "for-each-ref", "fsck", "gc", "grep", "init", "log", "ls-files",
+    "ls-tree", "merge", "merge-base", "merge-tree", "mv", "name-rev", "notes", "prune", "push",
+    "range-diff", "rebase", "reflog", "reset", "restore", "rev-list", "rev-parse", "revert",
+    "rm", "shortlog", "show", "show-branch", "show-ref", "stash", "status", "switch",
+    "symbolic-ref", "tag", "update-index", "update-ref", "version", "verify-commit",
+    "whatchanged", "worktree", "write-tree",
+})  # fmt: skip
 _NETWORK = frozenset({"clone", "fetch", "ls-remote", "pull", "push", "remote"})
 # Options that name a program, a configuration or a file to write, on any command.
 _LONG = (
@@ -74,20 +76,25 @@ def _options(name: str, args: Args, at: Look) -> None:
         at.doubt(f"{args.program}: a word whose value is not known may be an option")
     if args.has(long=_LONG, short=_SHORT.get(name, "")):
         at.doubt(f"{args.program} is given an option that may run something")
-    if args.has(long=_WRITES):
+    if args.has(long=_WRITES) or name == "clone":
         at.touched.writes.add(None)
-    if any("::" in word.text or not word.known for word in args) and name in _NETWORK:
-        at.doubt(f"{args.program}: the other side may be a program")
     first = next((w.text for w in args if w.known and not w.text.startswith("-")), "")
     if name == "worktree" and first not in {"list", ""}:
         at.touched.writes.add(None)
-    if name == "remote" and first not in {"", "show", "get-url"}:
-        at.doubt("git remote may set where, and how, git reaches another side")
     if name == "diff" and any(w.known and w.text.startswith("/") for w in args):
         at.touched.reads.add(None)
-    if name in _NETWORK and not (name == "remote" and first in {"", "get-url"}):
-        at.touched.hosts.add((None, False))
-        if name == "push":
-            at.touched.hosts.add((None, True))
-    if name == "clone":
-        at.touched.writes.add(None)
+    if name in _NETWORK:
+        _reach(name, first, args, at)
+
+
+def _reach(name: str, first: str, args: Args, at: Look) -> None:
+    if any("::" in word.text or not word.known for word in args):
+        at.doubt(f"{args.program}: the other side may be a program")
+    if name == "remote":
+        if first not in {"", "show", "get-url"}:
+            at.doubt("git remote may set where, and how, git reaches another side")
+        if first != "show":
+            return
+    at.touched.hosts.add((None, False))
+    if name == "push":
+        at.touched.hosts.add((None, True))

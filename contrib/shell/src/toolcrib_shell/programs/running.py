@@ -6,7 +6,8 @@ import re
 
 from collections.abc import Callable, Sequence
 
-from ..words import Word
+from toolcrib_shell.words import Word
+
 from .base import Args, Look, Program, short_letters
 
 
@@ -125,7 +126,7 @@ def _xargs(args: Args, at: Look) -> None:
         names = staticmethod(at.names)
 
         @staticmethod
-        def command(words: Sequence[Word], env: Sequence[tuple[str, Word]] = ()) -> None:
+        def command(words: Sequence[Word], env: Sequence[tuple[str, Word]] = ()) -> None:  # noqa: ARG004
             words_of(tuple(words))
 
     options = _wrapper(
@@ -199,7 +200,7 @@ def _shell(args: Args, at: Look) -> None:
             at.doubt(f"the text that {args.program} runs is not known")
     elif text.startswith(("-", "+")) or not words[0].known:
         at.doubt(f"what {args.program} runs with {text} is not looked into")
-    elif text.startswith("/dev/") or text.startswith("/proc/"):
+    elif text.startswith(("/dev/", "/proc/")):
         at.doubt(f"{args.program} runs what comes from {text}")
     else:
         at.touched.read(words[0])

@@ -38,10 +38,8 @@ def _plain_sed(script: str) -> bool:
 
 
 def _sed(args: Args, at: Look) -> None:
-    if (
-        args.loose
-        or args.has(long=("file", "in-place"), short="f")
-        and not _only_in_place(args)
+    if args.loose or (
+        args.has(long=("file", "in-place"), short="f") and not _only_in_place(args)
     ):
         at.doubt("sed takes its script from where it cannot be seen")
         return

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from toolcrib.resources import commands
 
-from ..words import Word
+from toolcrib_shell.words import Word
+
 from .base import Args, Look, Program
 from .builtins import BUILTINS, HARMLESS
 from .files import FILES

@@ -1,0 +1,212 @@
+"""Words as the parser gives them, with every command that an expansion in them runs."""
+
+from __future__ import annotations
+
+import re
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .line import Line
+from .words import UnclearError, Word, ansi_text, double_text, joined
+
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+__all__ = ["EXPANSIONS", "TOKENS", "WordReader", "said", "unclear"]
+
+_BLANK = re.compile(rb"(?:[ \t\n]|(?<=[ \t\n])\\\n|\\\n(?=[ \t\n]))*")
+TOKENS = frozenset({
+    "\n", "&", "&&", "(", ")", ";", ";&", ";;", ";;&", "case", "do", "done", "elif", "else",
+    "esac", "fi", "for", "if", "in", "select", "then", "until", "while", "{", "|", "|&", "||",
+    "}", "!",
+})  # fmt: skip
+EXPANSIONS = frozenset({
+    "arithmetic_expansion", "command_substitution", "expansion", "process_substitution",
+    "simple_expansion",
+})  # fmt: skip
+_AFTER_NAME = ("", ":", "-", "+", "=", "?", "%", "/")
+
+
+def unclear(text: str) -> None:
+    raise UnclearError(text)
+
+
+def said(kind: str) -> str:
+    return "a " + kind.replace("_", " ")
+
+
+class WordReader:
+    """Reads words; :class:`toolcrib_shell.grammar.Reader` reads what they stand in."""
+
+    def __init__(self, source: bytes, line: Line) -> None:
+        self._source = source
+        self._line = line
+
+    def _statement(self, node: Node) -> None:
+        raise NotImplementedError
+
+    # -- structure -------------------------------------------------------------------
+
+    def _children(self, node: Node, *, loose: bool = True) -> Iterator[Node]:
+        """Give a node's children, certain that nothing stands between them."""
+        at = node.start_byte
+        for child in node.children:
+            gap = self._source[at : child.start_byte]
+            if gap and not (loose and _BLANK.fullmatch(gap)):
+                unclear(f"{self._text(gap)!r} is no blank between words")
+            at = max(at, child.end_byte)
+            yield child
+        gap = self._source[at : node.end_byte]
+        if node.children and gap and not (loose and _BLANK.fullmatch(gap)):
+            unclear(f"{self._text(gap)!r} is no blank between words")
+
+    @staticmethod
+    def _text(raw: bytes) -> str:
+        return raw.decode("utf-8", "replace")
+
+    def _of(self, node: Node) -> str:
+        return self._text(self._source[node.start_byte : node.end_byte])
+
+    # -- words -----------------------------------------------------------------------
+
+    def word(self, node: Node) -> Word:
+        """Return a word, and note every command in it."""
+        source = self._of(node)
+        if node.type in {"word", "number", "regex", "extglob_pattern"} and not node.children:
+            return joined([source], source)
+        if node.type == "concatenation":
+            children = self._children(node, loose=False)
+            return joined([self._piece(child) for child in children], source)
+        return joined([self._piece(node)], source)
+
+    def _piece(self, node: Node) -> Word | str:
+        """Return a piece of a word: unquoted text as it is, or what is known of it."""
+        source = self._of(node)
+        kind = node.type
+        if kind in {"word", "number", "brace_expression"}:
+            if any(c.is_named and c.type != "number" for c in node.children):
+                unclear(f"{source!r} is written in an unknown way")
+            return source
+        if kind == "raw_string":
+            return Word(source[1:-1], lead=source[1:-1])
+        if kind == "ansi_c_string":
+            text = ansi_text(source[2:-1])
+            return Word(text, lead=text)
+        if kind == "string":
+            return self._string(node)
+        if kind in EXPANSIONS:
+            return self._expansion(node)
+        if not node.is_named and re.fullmatch(r"[\w.,:%@+=/^~!-]+|[{}\[\]]", source):
+            return source
+        unclear(f"{said(kind)} in a word is not looked into")
+        return ""
+
+    def _string(self, node: Node) -> Word:
+        source = self._of(node)
+        if not (source.startswith('"') and source.endswith('"') and len(source) > 1):
+            unclear("a text in quotes is written in an unknown way")
+        base, at = node.start_byte, 1
+        raw = self._source[node.start_byte : node.end_byte]
+        text, lead, known, many = "", "", True, False
+        for child in node.children:
+            if child.type not in EXPANSIONS:
+                continue
+            before = raw[at : child.start_byte - base]
+            piece = self._expansion(child)
+            value = self._literal(before)
+            text += value
+            lead = lead + value if known else lead
+            known = False
+            # "$@" and "${list[@]}" are several words even in quotes.
+            many |= "@" in self._of(child) and child.type in {"expansion", "simple_expansion"}
+            text += piece.text
+            at = child.end_byte - base
+        value = self._literal(raw[at:-1])
+        text += value
+        lead = lead + value if known else lead
+        return Word(text, known=known, lead=lead, many=many)
+
+    def _literal(self, raw: bytes) -> str:
+        text = self._text(raw)
+        bare = re.sub(r"\\.", "", text, flags=re.DOTALL)
+        if "`" in bare or re.search(r"\$[\w({\[@*#?$!-]", bare):
+            unclear("a text in quotes holds an expansion that is not understood")
+        return double_text(text)
+
+    def _expansion(self, node: Node) -> Word:
+        source = self._of(node)
+        if node.type in {"command_substitution", "process_substitution"}:
+            return self._substitution(node)
+        if node.type == "simple_expansion":
+            name = source[1:]
+            return Word(source, known=False, many=not re.fullmatch(r"[#?$!]", name))
+        if node.type == "arithmetic_expansion":
+            return self._arithmetic(node)
+        return self._parameter(node)
+
+    def _substitution(self, node: Node) -> Word:
+        """Note the commands of a substitution."""
+        source = self._of(node)
+        if node.type == "command_substitution":
+            if source.startswith("`") and "\\" in source:
+                unclear("a backslash between backquotes is not looked into")
+            if source.startswith("$(("):
+                unclear("a substitution that starts like arithmetic is not looked into")
+        for child in self._children(node):
+            if child.is_named:
+                self._statement(child)
+            elif child.type not in {"$(", "`", "<(", ">(", ")"} | TOKENS:
+                unclear(f"what {child.type!r} does there is not known")
+        if node.type == "process_substitution":
+            # It becomes the name of a pipe, one word.
+            return Word(source, known=False, lead="/dev/fd/")
+        return Word(source, known=False, many=True)
+
+    def _arithmetic(self, node: Node) -> Word:
+        source = self._of(node)
+        if re.search(r"[A-Za-z_`$\[]", source[1:]):
+            unclear("arithmetic with a name in it may run what the variable holds")
+        return Word(source, known=False, lead="")
+
+    def _parameter(self, node: Node) -> Word:
+        source = self._of(node)
+        head = re.match(r"\$\{(#?)(\w+|[@*#?$!-])(\[[@*0-9]+\])?", source)
+        if head is None:
+            unclear(f"{source!r} looks a variable up by a name that it holds")
+            raise AssertionError
+        rest = source[head.end() : -1]
+        if re.match(r"\w", head[2]) is None and rest[:1] not in _AFTER_NAME:
+            # ``${!x}`` is no ``$!``: it takes what x holds for a name, or for arithmetic.
+            unclear(f"{source!r} looks a variable up by a name that it holds")
+        if rest.startswith("@"):
+            unclear(f"{source!r} may run what the variable holds")
+        part = rest.startswith(":") and not re.match(r":[-=?+]", rest)
+        if part and not re.fullmatch(r":[0-9]+(:[0-9]+)?|: -[0-9]+", rest):
+            unclear("the part of a variable is arithmetic that is not understood")
+        if re.match(r":?=", rest):
+            self._line.assigned.append((head[2], None))
+        self._inside(node, rest)
+        return Word(source, known=False, many=not head[1])
+
+    def _inside(self, node: Node, rest: str) -> None:
+        """Note what stands inside of ``${…}``, certain that nothing else does."""
+        source = self._of(node)
+        for child in node.children:
+            if child.type in EXPANSIONS | {"string", "concatenation", "array"}:
+                self.word(child)
+            elif child.type in {"raw_string", "ansi_c_string"} or child.type == "subscript":
+                continue
+            elif re.search(r"[`]|\$[({]", self._of(child)) and child.type != "${":
+                unclear(f"{source!r} is not looked into")
+        dollars = rest.count("$(") + rest.count("`") + rest.count("${") + rest.count("<(")
+        seen = sum(
+            self._of(c).count(form)
+            for c in node.children
+            if c.type in EXPANSIONS | {"string", "concatenation"}
+            for form in ("$(", "`", "${", "<(")
+        )
+        if dollars != seen:
+            unclear(f"{source!r} is not looked into")
