@@ -358,11 +358,12 @@ def _prune_union(step: Mapping[str, Any], identities: frozenset[str]) -> Step:
 
 def _prune_fields(step: Mapping[str, Any], identities: frozenset[str]) -> Step:
     fields = {}
+    rest = prune(step.get("rest"), identities)
     for sent, (name, drops, whole) in step["fields"].items():
         inner = prune(whole, identities)
-        if inner is not None or drops or name != sent:
+        # Beside a rest, an entry that changes nothing says that the rest does not either.
+        if rest is not None or inner is not None or drops or name != sent:
             fields[sent] = [name, drops, inner]
-    rest = prune(step.get("rest"), identities)
     if not fields and rest is None:
         return None
     return {"fields": fields, "rest": rest} if rest is not None else {"fields": fields}

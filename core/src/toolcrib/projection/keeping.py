@@ -151,6 +151,7 @@ def _keyword(walk: Walk, keyword: str, value: Any, at: str) -> tuple[str | None,
     if keyword == "$ref":
         walk.referred = True
         return keyword, _ref(walk, value)
+    walk.lose(at, keyword, "dropped", "it holds no schemas")
     return None, None
 
 

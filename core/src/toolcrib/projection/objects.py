@@ -81,7 +81,9 @@ def _fields(
     if closing is not None:
         whole["additionalProperties"] = closing
     if rest is not None:
-        return whole, {"fields": fields, "rest": rest}
+        # A named property that needs no undoing must not be taken for one of the rest.
+        every = {name: [name, False, None] for name in sent} | fields
+        return whole, {"fields": every, "rest": rest}
     return whole, {"fields": fields} if fields else None
 
 
@@ -160,7 +162,8 @@ def _optional(walk: Walk, sub: Any, at: str) -> tuple[dict[str, Any], Step, bool
         walk.optional += not walk.inlining
         return wire, step, False
     kind = sub.get("type") if sub.__class__ is dict else None
-    if (kind.__class__ is not str or kind == "null") and _admits_null(walk, sub, at, 0):
+    unsure = kind.__class__ is not str or kind == "null" or "nullable" in sub
+    if unsure and _admits_null(walk, sub, at, 0):
         if isinstance(sub, Mapping) and "default" in sub and sub["default"] is None:
             # Leaving it out means null, and null can be said: nothing to undo.
             return wire, step, False

@@ -21,6 +21,9 @@ def root(walk: Walk) -> dict[str, Any]:
         if "$ref" not in node:
             break
         node = _reference(walk, node)
+    else:
+        text = f"the reference {node['$ref']} leads to no object"
+        raise Unfit(ROOT, "$ref", text)
     if "allOf" in node:
         try:
             node = walk.conjunction(node, "")
