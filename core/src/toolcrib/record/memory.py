@@ -39,7 +39,8 @@ class MemoryLedger(Ledger):
         super().__init__(*args, **kwargs)
         self._keys: set[object] = set()  # ids, keys and provider's ids without rows
         self._running: set[str] = set()  # ids of calls without rows and outcome
-        self._waiting: list[tuple[float, Callable[..., None], tuple[Any, ...]]] = []
+        # When, what writes it, and of what; flat, for all that is kept is collected over.
+        self._waiting: list[tuple[Any, ...]] = []
         self._has_rows = False
         self._has_grants = False
         self._has_batches = False
@@ -69,7 +70,7 @@ class MemoryLedger(Ledger):
                 self._add_keys(call, conversation)
                 self._running.add(call.id)
                 noted = (authorized, conversation, principal, provenance, batch_id)
-                self._waiting.append((self._clock(), self._write_intent, noted))
+                self._waiting.append((self._clock(), MemoryLedger._write_intent, *noted))
                 return None
             self._has_rows = True
             return super().intent(
@@ -92,7 +93,8 @@ class MemoryLedger(Ledger):
                     raise StageError(text)
                 return super().outcome(outcome, diagnostics=diagnostics)
             self._running.remove(outcome.call_id)
-            self._waiting.append((self._clock(), self._write_end, (outcome, diagnostics)))
+            now = self._clock()
+            self._waiting.append((now, MemoryLedger._write_end, outcome, diagnostics))
             if len(self._waiting) > _MOST_WAITING:
                 self._settle()
         return True
@@ -129,7 +131,7 @@ class MemoryLedger(Ledger):
             if call.response_digest:
                 self._keys.add((conversation, call.response_digest, call.position))
             noted = (outcome, call, conversation, facts)
-            self._waiting.append((self._clock(), self._write_refusal, noted))
+            self._waiting.append((self._clock(), MemoryLedger._write_refusal, *noted))
         return True
 
     def _known(self, call: Call, conversation: str) -> bool:
@@ -212,9 +214,9 @@ class MemoryLedger(Ledger):
         clock = self._clock
         self._execute("BEGIN")
         try:
-            for now, write, noted in waiting:
+            for now, write, *noted in waiting:
                 self._clock = lambda now=now: now  # type: ignore[misc]
-                write(*noted)
+                write(self, *noted)
         finally:
             self._clock = clock
             self._execute("COMMIT")
