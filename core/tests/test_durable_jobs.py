@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import stat
 
@@ -153,8 +154,6 @@ def test_a_job_of_a_process_that_lives_is_left_alone(tmp_path):
         job = await mine.start("scripted", {"wait": True})
         with sqlite3.connect(tmp_path / "jobs.db") as database:
             # Another process, which lives: the one that started this one.
-            import os
-
             parent = os.getppid()
             database.execute(
                 "UPDATE jobs SET host_pid = ?, host_start = ?", (parent, start_of(parent))
@@ -284,8 +283,6 @@ def test_a_log_drops_the_oldest_and_counts_it(tmp_path):
 
 def test_a_process_is_told_from_a_later_one_with_its_number():
     """A number alone says nothing."""
-    import os
-
     assert is_alive(os.getpid(), start_of(os.getpid()))
     assert not is_alive(os.getpid(), "1")
     assert not is_alive(2**22 + 1, "1")

@@ -18,12 +18,14 @@ import sqlite3
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
-from .errors import Busy, NotFound, RecordError, Refused
+from .errors import Busy, NotFound, Refused
 from .identity import is_alive, start_of
+from .jobcontrol import AdoptingKind, DurableControl
+from .jobfile import open_jobs
 from .joblog import JobLog
 from .jobs import FINAL, JobKind, JobRecord, JobStatus, LostError, MemoryJobs, OwnedJobs
 
@@ -34,81 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AdoptingKind", "DurableControl", "DurableJobs", "jobs_for"]
 
-_VERSION = 1
-_APPLICATION = 0x74634A31  # "tcJ1": what tells our file from anybody else's
-_SCHEMA = """
-CREATE TABLE jobs (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    kind TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    status TEXT NOT NULL,
-    arguments TEXT NOT NULL,
-    result TEXT,
-    error TEXT,
-    started REAL NOT NULL,
-    ended REAL,
-    size INTEGER,
-    kept_from INTEGER,
-    host_pid INTEGER NOT NULL,
-    host_start TEXT NOT NULL
-);
-CREATE INDEX jobs_owner ON jobs (owner, seq);
-CREATE INDEX jobs_running ON jobs (kind) WHERE status = 'running';
-"""
 _LOOK = 0.2
-
-
-class DurableControl:
-    """What a running job is given.
-
-    Attributes:
-        id: The job's id.
-        folder: A private folder of the job's own, kept with its record.
-        limit: Bytes of output that are kept.
-        leaving: Whether it is cancelled because the host closes: what goes on outside of
-            this process is then left as it is.
-    """
-
-    leaving = False
-
-    def __init__(self, job_id: str, folder: Path, limit: int) -> None:
-        self.id = job_id
-        self.folder = folder
-        self.limit = limit
-        self._log = JobLog(folder, limit)
-
-    def write(self, data: bytes) -> None:
-        """Add output."""
-        self._log.write(data)
-
-    def tail(self, size: int) -> bytes:
-        """Return the last bytes of its output."""
-        # Somebody else may have written it: what is on disk counts.
-        log = JobLog(self.folder, self.limit)
-        return log.read(max(log.size - size, 0), size)
-
-    def close(self) -> None:
-        """Close what is open."""
-        self._log.close()
-
-
-class AdoptingKind(Protocol):
-    """A kind whose jobs go on when the process that started them has died."""
-
-    @property
-    def name(self) -> str:
-        """The kind's name."""
-
-    async def run(self, control: Any, arguments: Mapping[str, Any]) -> Any:
-        """Run a job to its end. Cancelled when the job is stopped."""
-
-    async def adopt(self, control: DurableControl, arguments: Mapping[str, Any]) -> Any:
-        """Take up a job that another process started, and return its result.
-
-        Raises:
-            LostError: it cannot be told how the job ended; nothing of it runs any more.
-        """
 
 
 @attrs.define
@@ -156,7 +84,7 @@ class DurableJobs:
     def _database(self) -> sqlite3.Connection:
         if self._opened is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._opened = _open(self._folder / "jobs.db")
+            self._opened = open_jobs(self._folder / "jobs.db")
         return self._opened
 
     def register(self, kind: JobKind) -> None:
@@ -412,48 +340,3 @@ class DurableJobs:
 def jobs_for(clock: Clock, folder: Path | None) -> DurableJobs | MemoryJobs:
     """Return jobs kept in a folder, or in memory where there is none."""
     return MemoryJobs(clock) if folder is None else DurableJobs(clock, folder)
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    """Open the records; a file that is not ours is never touched."""
-    new = not path.exists() or path.stat().st_size == 0
-    if new:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    database = sqlite3.connect(
-        path, timeout=10.0, isolation_level=None, check_same_thread=False
-    )
-    database.row_factory = sqlite3.Row
-    try:
-        _look_at(database, path)
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
-        database.execute("BEGIN IMMEDIATE")
-        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        found = database.execute("PRAGMA application_id").fetchone()[0]
-        if tables == 0 and found == 0:
-            for statement in _SCHEMA.split(";"):
-                if statement.strip():
-                    database.execute(statement)
-            database.execute(f"PRAGMA application_id = {_APPLICATION}")
-            database.execute(f"PRAGMA user_version = {_VERSION}")
-        database.execute("COMMIT")
-    except sqlite3.DatabaseError as error:
-        database.close()
-        text = f"{path} is damaged and was not touched: {error}"
-        raise RecordError(text) from error
-    except RecordError:
-        database.close()
-        raise
-    return database
-
-
-def _look_at(database: sqlite3.Connection, path: Path) -> None:
-    """Look without writing: a file that is not ours is left as it is."""
-    tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    found = database.execute("PRAGMA application_id").fetchone()[0]
-    if found != _APPLICATION and (tables or found):
-        text = f"{path} is not a file of jobs; move it away, or choose another folder"
-        raise RecordError(text)
-    if database.execute("PRAGMA user_version").fetchone()[0] > _VERSION:
-        text = f"{path} was written by a newer version; install that one"
-        raise RecordError(text)

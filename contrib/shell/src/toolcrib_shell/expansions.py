@@ -31,10 +31,12 @@ _AFTER_NAME = ("", ":", "-", "+", "=", "?", "%", "/")
 
 
 def unclear(text: str) -> None:
+    """Give up on the line, for a reason."""
     raise UnclearError(text)
 
 
 def said(kind: str) -> str:
+    """Return a kind of node in words."""
     return "a " + kind.replace("_", " ")
 
 

@@ -7,33 +7,17 @@ import sqlite3
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
+
+import attrs
 
 from .database import Database
-from .model import ENDED, LIMITS, Budget, Goal, GoalError, are_related, digest_of
+from .model import ENDED, Budget, Goal, GoalError, are_related, digest_of
+from .moves import SAME, TO, Action, fits, may
 from .schema import APPLICATION, MIGRATIONS
 
 
 __all__ = ["Action", "GoalStore", "SqliteGoals"]
-
-Action = Literal["progress", "pause", "resume", "block", "edit", "request", "withdraw", "drop"]
-_SAME = 3
-
-# From which states an action may be taken.
-_FROM: dict[str, frozenset[str]] = {
-    "progress": frozenset({"active"}),
-    "pause": frozenset({"active", "verifying", "blocked"}),
-    "resume": frozenset({"paused", "blocked"}),
-    "block": frozenset({"active", "verifying"}),
-    "edit": frozenset({"active", "verifying", "paused", "blocked", "budget_limited"}),
-    "request": frozenset({"active"}),
-    "withdraw": frozenset({"verifying"}),
-    "drop": frozenset({"active", "verifying", "paused", "blocked", "budget_limited"}),
-}
-_TO = {
-    "pause": "paused", "resume": "active", "block": "blocked", "request": "verifying",
-    "withdraw": "active", "drop": "dropped",
-}  # fmt: skip
 
 
 class GoalStore(Protocol):
@@ -78,7 +62,7 @@ class SqliteGoals:
 
     def create(self, group: str, conversation: str, objective: str, budget: Budget) -> Goal:
         """Make a goal for a conversation that has none."""
-        _fits("objective", objective, "/objective")
+        fits("objective", objective, "/objective")
         if not objective.strip():
             text = "a goal needs an objective"
             raise GoalError("goal.empty", text, kind="invalid", pointer="/objective")
@@ -146,7 +130,7 @@ class SqliteGoals:
         with self.database.write() as db:
             row = self._row(db, group, goal_id)
             goal = self._goal(row)
-            _may(goal, action, by=by, version=version, text=text)
+            may(goal, action, by=by, version=version, text=text)
             values = self._values(goal, row, action, by=by, text=text)
             return self._save(db, row["seq"], values)
 
@@ -156,14 +140,12 @@ class SqliteGoals:
         # Whatever is changed, a verdict or request about what was before counts no more.
         values: dict[str, Any] = {
             **dict.fromkeys(("requester", "evidence", "digest", "verdict"), None),
-            "status": _TO.get(action, goal.status if goal.status != "verifying" else "active"),
+            "status": TO.get(action, goal.status if goal.status != "verifying" else "active"),
             "reason": None,
             "used_seconds": self._used(row),
         }
         if action == "request":
             attempted = goal.attempt + 1
-            import attrs  # noqa: PLC0415 - one value with another number
-
             values |= {
                 "attempt": attempted,
                 "requester": by,
@@ -192,7 +174,7 @@ class SqliteGoals:
     def _progress(self, row: sqlite3.Row, text: str) -> dict[str, Any]:
         same = row["same"] + 1 if row["last"] == text else 1
         values: dict[str, Any] = {"same": same, "last": text}
-        if same >= _SAME:
+        if same >= SAME:
             values |= {
                 "status": "blocked",
                 "reason": f"no progress: the same was said {same} times",
@@ -203,7 +185,7 @@ class SqliteGoals:
         self, group: str, goal_id: str, *, by: str, passed: bool, digest: str, grounds: str
     ) -> Goal:
         """Judge a request for completion; only this makes a goal complete."""
-        _fits("evidence", grounds, "/evidence")
+        fits("evidence", grounds, "/evidence")
         with self.database.write() as db:
             row = self._row(db, group, goal_id)
             goal = self._goal(row)
@@ -258,7 +240,7 @@ class SqliteGoals:
             "last": last,
             "reason": None,
         }
-        if same >= _SAME:
+        if same >= SAME:
             values |= {
                 "status": "blocked",
                 "since": None,
@@ -385,24 +367,3 @@ class SqliteGoals:
     def close(self) -> None:
         """Close the file."""
         self.database.close()
-
-
-def _fits(name: str, text: str, pointer: str) -> None:
-    if len(text) > LIMITS[name]:
-        said = f"it is longer than {LIMITS[name]:,} characters"
-        raise GoalError("goal.too_long", said, kind="invalid", pointer=pointer)
-
-
-def _may(goal: Goal, action: Action, *, by: str, version: int, text: str) -> None:
-    """Refuse what does not fit the goal as it is."""
-    if goal.version != version:
-        said = f"{goal.described()}. Version {version} is stale: look again, then decide."
-        raise GoalError("goal.stale", said)
-    if goal.status not in _FROM[action]:
-        said = f"{goal.described()}. It cannot be changed by {action!r} now."
-        raise GoalError("goal.transition", said)
-    needed = {"block": "reason", "request": "evidence", "edit": "objective"}.get(action)
-    if needed is not None and not text.strip():
-        said = f"{action} needs a text: {needed}"
-        raise GoalError("goal.empty", said, kind="invalid", pointer="/text")
-    _fits(needed or "reason", text, "/text")

@@ -9,34 +9,19 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import attrs
-
+from .changing import Change, check_change
 from .database import Database
 from .graph import check_new, depend, resolved
-from .model import FINAL, LIMITS, MOVES, PRIORITIES, NewTask, Priority, Status, Task, TaskError
+from .model import PRIORITIES, NewTask, Task, TaskError
+from .rows import current_change, expire, next_change, row_of, seq_of, task_of
 from .schema import APPLICATION, MIGRATIONS
 
 
 __all__ = ["Change", "SqliteTasks", "TaskStore"]
-
-
-@attrs.frozen(kw_only=True)
-class Change:
-    """What an update sets; None leaves a thing as it is."""
-
-    status: Status | None = None
-    title: str | None = None
-    description: str | None = None
-    priority: Priority | None = None
-    depend_on: tuple[str, ...] = ()
-    no_longer_on: tuple[str, ...] = ()
-    evidence: str | None = None
-    metadata: Mapping[str, Any] | None = None
-    lease: float | None = None
 
 
 class TaskStore(Protocol):
@@ -107,7 +92,7 @@ class SqliteTasks:
         check_new(tasks)
         now = self._time()
         with self.database.write() as db:
-            change = self._next(db)
+            change = next_change(db)
             made: list[int] = []
             for new in tasks:
                 row = db.execute(
@@ -125,7 +110,7 @@ class SqliteTasks:
                 if new.depends_on:
                     depend(db, group, made[number], resolved(new.depends_on, made, number))
             # What was just made is in the cache; one query reads it back, waiting and all.
-            return tuple(self._task(db, self._row(db, group, seq)) for seq in made)
+            return tuple(task_of(db, row_of(db, group, seq)) for seq in made)
 
     # -- looking -----------------------------------------------------------------------
 
@@ -133,7 +118,7 @@ class SqliteTasks:
         """Return a task."""
         self._expire(group)
         with self.database.read() as db:
-            return self._task(db, self._row(db, group, _seq(task_id)))
+            return task_of(db, row_of(db, group, seq_of(task_id)))
 
     def select(
         self,
@@ -162,7 +147,7 @@ class SqliteTasks:
             )
         with self.database.read() as db:
             if after is not None:
-                row = self._row(db, group, _seq(after))
+                row = row_of(db, group, seq_of(after))
                 where.append("(priority, seq) > (?, ?)")
                 values += [row["priority"], row["seq"]]
             rows = db.execute(
@@ -170,7 +155,7 @@ class SqliteTasks:
                 " ORDER BY priority, seq LIMIT ?",
                 (*values, limit),
             ).fetchall()
-            return tuple(self._task(db, row) for row in rows)
+            return tuple(task_of(db, row) for row in rows)
 
     def changes(
         self, group: str, since: int, limit: int
@@ -183,7 +168,7 @@ class SqliteTasks:
                 (group, since, limit),
             ).fetchall()
             full = len(rows) == limit
-            now = rows[-1]["change"] if full else self._current(db)
+            now = rows[-1]["change"] if full else current_change(db)
             if full:
                 # A change is shown whole or not at all, or the next page would miss some.
                 rows = db.execute(
@@ -196,7 +181,7 @@ class SqliteTasks:
                 (group, since, now),
             ).fetchall()
             return (
-                tuple(self._task(db, row) for row in rows),
+                tuple(task_of(db, row) for row in rows),
                 tuple(f"t{row[0]}" for row in gone),
                 now,
             )
@@ -242,7 +227,7 @@ class SqliteTasks:
         now = self._time()
         status = "working" if working else "claimed"
         with self.database.write() as db:
-            self._expired(db, group, now)
+            expire(db, group, now)
             if task_id is not None:
                 row = self._claimable(db, group, task_id, by)
                 seq = row["seq"]
@@ -259,15 +244,15 @@ class SqliteTasks:
                 "UPDATE tasks SET status = CASE WHEN status = 'working' THEN 'working' ELSE ?"
                 " END, owner = ?, lease = ?, attempt = attempt + (status = 'open'),"
                 " version = version + 1, updated = ?, change = ? WHERE seq = ? RETURNING *",
-                (status, by, now + lease, now, self._next(db), seq),
+                (status, by, now + lease, now, next_change(db), seq),
             ).fetchone()
-            return self._task(db, row)
+            return task_of(db, row)
 
     def _claimable(
         self, db: sqlite3.Connection, group: str, task_id: str, by: str
     ) -> sqlite3.Row:
-        row = self._row(db, group, _seq(task_id))
-        task = self._task(db, row)
+        row = row_of(db, group, seq_of(task_id))
+        task = task_of(db, row)
         # Claiming again what one has is how a lease is made longer.
         mine = task.status in {"claimed", "working"} and task.owner == by
         if not (task.ready or mine):
@@ -281,11 +266,11 @@ class SqliteTasks:
         """Change a task if it has this version; return it, then what it set free."""
         now = self._time()
         with self.database.write() as db:
-            self._expired(db, group, now)
-            before = self._task(db, self._row(db, group, _seq(task_id)))
-            _check(before, change, version=version, by=by)
-            number = self._next(db)
-            seq = _seq(task_id)
+            expire(db, group, now)
+            before = task_of(db, row_of(db, group, seq_of(task_id)))
+            check_change(before, change, version=version, by=by)
+            number = next_change(db)
+            seq = seq_of(task_id)
             if change.no_longer_on or change.depend_on:
                 self._edges(db, group, seq, change)
             row = self._set(db, before, change, by=by, now=now, number=number)
@@ -297,20 +282,20 @@ class SqliteTasks:
                     (number, seq),
                 ).fetchall()
             return (
-                self._task(db, row),
-                *(self._task(db, other) for other in freed if not other["waiting"]),
+                task_of(db, row),
+                *(task_of(db, other) for other in freed if not other["waiting"]),
             )
 
     def _edges(self, db: sqlite3.Connection, group: str, seq: int, change: Change) -> None:
         for other in change.no_longer_on:
-            db.execute("DELETE FROM needs WHERE task = ? AND on_task = ?", (seq, _seq(other)))
+            db.execute("DELETE FROM needs WHERE task = ? AND on_task = ?", (seq, seq_of(other)))
         if change.no_longer_on:
             db.execute(
                 "UPDATE tasks SET waiting = (SELECT count(*) FROM needs JOIN tasks AS t"
                 " ON t.seq = on_task WHERE task = ? AND t.status != 'done') WHERE seq = ?",
                 (seq, seq),
             )
-        depend(db, group, seq, [_seq(other) for other in change.depend_on])
+        depend(db, group, seq, [seq_of(other) for other in change.depend_on])
 
     def _set(
         self,
@@ -341,16 +326,16 @@ class SqliteTasks:
         row: sqlite3.Row = db.execute(
             f"UPDATE tasks SET {columns}version = version + 1, updated = ?, change = ?"
             " WHERE seq = ? RETURNING *",
-            (*values.values(), now, number, _seq(before.id)),
+            (*values.values(), now, number, seq_of(before.id)),
         ).fetchone()
         return row
 
     def delete(self, group: str, task_id: str, *, version: int, by: str) -> None:
         """Delete a task that nothing depends on."""
         with self.database.write() as db:
-            seq = _seq(task_id)
-            task = self._task(db, self._row(db, group, seq))
-            _check(task, Change(), version=version, by=by)
+            seq = seq_of(task_id)
+            task = task_of(db, row_of(db, group, seq))
+            check_change(task, Change(), version=version, by=by)
             rows = db.execute("SELECT task FROM needs WHERE on_task = ?", (seq,)).fetchall()
             if rows:
                 others = ", ".join(f"t{row[0]}" for row in rows[:10])
@@ -358,7 +343,7 @@ class SqliteTasks:
                 raise TaskError("task.needed", text)
             db.execute("DELETE FROM needs WHERE task = ?", (seq,))
             db.execute("DELETE FROM tasks WHERE seq = ?", (seq,))
-            db.execute("INSERT INTO gone VALUES (?, ?, ?)", (seq, group, self._next(db)))
+            db.execute("INSERT INTO gone VALUES (?, ?, ?)", (seq, group, next_change(db)))
 
     # -- leases ------------------------------------------------------------------------
 
@@ -371,122 +356,8 @@ class SqliteTasks:
             ).fetchone()
         if late is not None:
             with self.database.write() as db:
-                self._expired(db, group, now)
-
-    def _expired(self, db: sqlite3.Connection, group: str, now: float) -> None:
-        late = db.execute(
-            "SELECT * FROM tasks WHERE lease < ? AND grp = ?", (now, group)
-        ).fetchall()
-        for row in late:
-            # Nothing was begun, or doing it twice does no harm: it is simply open again.
-            again = row["status"] == "claimed" or row["repeatable"]
-            evidence = (
-                None
-                if again
-                else (
-                    f"attempt {row['attempt']} by {row['owner']} began and did not report;"
-                    f" its lease ended at {row['lease']:.3f}"
-                )
-            )
-            db.execute(
-                "UPDATE tasks SET status = ?, owner = CASE WHEN ? THEN NULL ELSE owner END,"
-                " lease = NULL, evidence = coalesce(?, evidence), version = version + 1,"
-                " updated = ?, change = ? WHERE seq = ?",
-                (
-                    *("open" if again else "uncertain", again, evidence, now),
-                    *(self._next(db), row["seq"]),
-                ),
-            )
-
-    # -- rows --------------------------------------------------------------------------
-
-    @staticmethod
-    def _next(db: sqlite3.Connection) -> int:
-        number: int = db.execute(
-            "UPDATE counter SET number = number + 1 RETURNING number"
-        ).fetchone()[0]
-        return number
-
-    @staticmethod
-    def _current(db: sqlite3.Connection) -> int:
-        number: int = db.execute("SELECT number FROM counter").fetchone()[0]
-        return number
-
-    @staticmethod
-    def _row(db: sqlite3.Connection, group: str, seq: int) -> sqlite3.Row:
-        row: sqlite3.Row | None = db.execute(
-            "SELECT * FROM tasks WHERE seq = ? AND grp = ?", (seq, group)
-        ).fetchone()
-        if row is None:
-            text = f"there is no task t{seq}; task.list shows what there is"
-            raise TaskError("task.unknown", text, kind="not_found")
-        return row
-
-    @staticmethod
-    def _task(db: sqlite3.Connection, row: sqlite3.Row) -> Task:
-        needs: list[sqlite3.Row] = []
-        if row["needing"]:
-            needs = db.execute(
-                "SELECT on_task, status FROM needs JOIN tasks ON seq = on_task WHERE task = ?"
-                " ORDER BY on_task",
-                (row["seq"],),
-            ).fetchall()
-        return Task(
-            id=f"t{row['seq']}",
-            title=row["title"],
-            description=row["description"],
-            status=row["status"],
-            priority=PRIORITIES[row["priority"]],
-            owner=row["owner"],
-            lease=row["lease"],
-            attempt=row["attempt"],
-            repeatable=bool(row["repeatable"]),
-            version=row["version"],
-            depends_on=tuple(f"t{need[0]}" for need in needs),
-            waits_for=tuple(f"t{need[0]}" for need in needs if need[1] != "done"),
-            evidence=row["evidence"],
-            metadata=json.loads(row["metadata"]),
-            created=row["created"],
-            updated=row["updated"],
-            change=row["change"],
-        )
+                expire(db, group, now)
 
     def close(self) -> None:
         """Close the file."""
         self.database.close()
-
-
-def _seq(task_id: str) -> int:
-    digits = task_id.removeprefix("t")
-    if task_id[:1] != "t" or not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
-        text = f"{task_id!r} is no id of a task; ids look like t12"
-        raise TaskError("task.unknown", text, kind="not_found")
-    return int(digits)
-
-
-def _check(task: Task, change: Change, *, version: int, by: str) -> None:
-    """Refuse what does not fit the task as it is."""
-    if task.version != version:
-        text = f"{task.described()}. Version {version} is stale: look again, then decide."
-        raise TaskError("task.stale", text)
-    held = task.status in {"claimed", "working"}
-    if held and task.owner != by:
-        text = f"{task.described()}. Only {task.owner} may change it before its lease ends."
-        raise TaskError("task.foreign", text)
-    if change.status is not None and change.status not in MOVES[task.status]:
-        text = f"{task.described()}. It cannot become {change.status}."
-        raise TaskError("task.transition", text)
-    if change.status == "done" and task.waits_for:
-        text = f"{task.described()}. It cannot be done before {', '.join(task.waits_for)}."
-        raise TaskError("task.transition", text)
-    if task.status in FINAL and change != Change():
-        text = f"{task.described()}. What is over is not changed; make a new task."
-        raise TaskError("task.final", text)
-    if change.status == "done" and task.status == "uncertain" and not change.evidence:
-        text = f"{task.described()}. Say in evidence how you know that it was done."
-        raise TaskError("task.no_evidence", text, kind="invalid", pointer="/evidence")
-    for name in ("title", "description", "evidence"):
-        value = getattr(change, name)
-        if value is not None and len(value) > LIMITS[name]:
-            text = f"{name} is longer than {LIMITS[name]:,} characters"
-            raise TaskError("task.too_long", text, kind="invalid", pointer=f"/{name}")

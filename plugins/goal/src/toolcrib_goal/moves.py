@@ -1,0 +1,53 @@
+"""What may be done with a goal, and when."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .model import LIMITS, Goal, GoalError
+
+
+__all__ = ["SAME", "TO", "Action", "fits", "may"]
+
+Action = Literal["progress", "pause", "resume", "block", "edit", "request", "withdraw", "drop"]
+SAME = 3
+"""How often the same may be said before it counts as no progress."""
+
+
+# From which states an action may be taken.
+_FROM: dict[str, frozenset[str]] = {
+    "progress": frozenset({"active"}),
+    "pause": frozenset({"active", "verifying", "blocked"}),
+    "resume": frozenset({"paused", "blocked"}),
+    "block": frozenset({"active", "verifying"}),
+    "edit": frozenset({"active", "verifying", "paused", "blocked", "budget_limited"}),
+    "request": frozenset({"active"}),
+    "withdraw": frozenset({"verifying"}),
+    "drop": frozenset({"active", "verifying", "paused", "blocked", "budget_limited"}),
+}
+TO = {
+    "pause": "paused", "resume": "active", "block": "blocked", "request": "verifying",
+    "withdraw": "active", "drop": "dropped",
+}  # fmt: skip
+
+
+def fits(name: str, text: str, pointer: str) -> None:
+    """Refuse a text that is too long."""
+    if len(text) > LIMITS[name]:
+        said = f"it is longer than {LIMITS[name]:,} characters"
+        raise GoalError("goal.too_long", said, kind="invalid", pointer=pointer)
+
+
+def may(goal: Goal, action: Action, *, by: str, version: int, text: str) -> None:
+    """Refuse what does not fit the goal as it is."""
+    if goal.version != version:
+        said = f"{goal.described()}. Version {version} is stale: look again, then decide."
+        raise GoalError("goal.stale", said)
+    if goal.status not in _FROM[action]:
+        said = f"{goal.described()}. It cannot be changed by {action!r} now."
+        raise GoalError("goal.transition", said)
+    needed = {"block": "reason", "request": "evidence", "edit": "objective"}.get(action)
+    if needed is not None and not text.strip():
+        said = f"{action} needs a text: {needed}"
+        raise GoalError("goal.empty", said, kind="invalid", pointer="/text")
+    fits(needed or "reason", text, "/text")
