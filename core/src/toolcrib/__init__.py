@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .conversation.session import Session as Session
     from .conversation.view import Calls as Calls
     from .conversation.view import View as View
+    from .errors import AnsweredError as AnsweredError
     from .errors import Busy as Busy
     from .errors import DeclarationError as DeclarationError
     from .errors import Failed as Failed
@@ -100,7 +101,8 @@ _HOMES = {
     ),
     "context": ("Context", "PackHost"),
     "errors": (
-        *("Busy", "DeclarationError", "Failed", "Invalid", "ManifestError", "NotFound"),
+        *("AnsweredError", "Busy", "DeclarationError", "Failed", "Invalid"),
+        *("ManifestError", "NotFound"),
         *("PolicyError", "RecordError", "Refused", "RuleSyntaxError", "SchemaError"),
         *("StageError", "ToolFailure", "ToolcribError", "Transient", "Unavailable"),
         "Uncertain",

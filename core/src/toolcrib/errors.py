@@ -10,6 +10,7 @@
     ├── ManifestError              a manifest cannot be used
     ├── RecordError                the ledger cannot be read or written
     ├── StageError                 a stage was skipped or given a stale value
+    ├── AnsweredError              somebody else answered a question first, otherwise
     └── ToolFailure                raised by a tool, becomes an outcome
         ├── Invalid                the arguments are wrong beyond their schema
         ├── NotFound               what the call names does not exist
@@ -32,8 +33,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .question import Decision
+
 
 __all__ = [
+    "AnsweredError",
     "Busy",
     "DeclarationError",
     "Failed",
@@ -137,6 +141,25 @@ class RecordError(ToolcribError):
 
 class StageError(ToolcribError):
     """Raised when a stage is skipped or given a value that another stage did not make."""
+
+
+class AnsweredError(ToolcribError):
+    """Raised when a question had another answer already: the first one holds.
+
+    Attributes:
+        question_id: What was asked.
+        first: The decision that holds, and was applied.
+        second: The decision that came too late, and changes nothing.
+    """
+
+    def __init__(self, question_id: str, first: Decision, second: Decision) -> None:
+        self.question_id = question_id
+        self.first = first
+        self.second = second
+        super().__init__(
+            f"{first.by} answered question {question_id} first ({type(first).__name__}), and "
+            f"that holds; the {type(second).__name__} by {second.by} changes nothing"
+        )
 
 
 class ToolFailure(ToolcribError):  # noqa: N818 - what it ends is a call, not a program

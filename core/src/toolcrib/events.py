@@ -17,8 +17,8 @@ class Event:
     """Something that happened.
 
     ``name`` is one of ``call.started call.progress call.queued call.finished
-    question.asked question.decided intent.selected guard.rewrote catalog.changed
-    source.stale lifecycle.failed``.
+    question.asked question.decided question.contested intent.selected guard.rewrote
+    catalog.changed source.stale lifecycle.failed``.
     """
 
     name: str

@@ -15,6 +15,7 @@ import attrs
 from toolcrib import canonical, projection
 from toolcrib.call import Call
 from toolcrib.codes import refuse
+from toolcrib.errors import AnsweredError
 from toolcrib.outcome import Outcome
 from toolcrib.toolbox import Toolbox
 
@@ -224,7 +225,10 @@ class Job:
         for question in batch.questions if self._approver is not None else ():
             decision = await self._approver(question) if self._approver is not None else None
             if decision is not None:
-                await batch.decide(question.id, decision)
+                try:
+                    await batch.decide(question.id, decision)
+                except AnsweredError as error:
+                    note(str(error), colour="yellow")
 
     async def _events(self, batch: Batch) -> None:
         # Whoever chose the conversation's name can come back to its questions.

@@ -85,11 +85,17 @@ class Batch:
 
         Raises:
             KeyError: no open question of this batch has that id.
+            AnsweredError: somebody answered it before, and otherwise; the first answer
+                holds, and was applied.
         """
         async with self._lock:
             for item in self._items:
                 if item.question is not None and item.question.id == question_id:
                     await running.decide(self._session, self.view, item, decision)
+                    return item.outcome
+                asked, first = item.asked, item.decision
+                if asked is not None and first is not None and asked.id == question_id:
+                    running.check_answer(question_id, first, decision)
                     return item.outcome
         text = f"batch {self.id} has no open question {question_id!r}"
         raise KeyError(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -12,6 +13,7 @@ import attrs
 from toolcrib import admission, execution, permission, record
 from toolcrib.activation.activepack import ActivePack
 from toolcrib.codes import refuse
+from toolcrib.errors import AnsweredError
 from toolcrib.events import Event
 from toolcrib.host import RunContext, _Diagnostics
 from toolcrib.outcome import Outcome, Refusal
@@ -22,6 +24,7 @@ from . import keeping, submission
 
 if TYPE_CHECKING:
     from toolcrib.call import AuthorizedCall
+    from toolcrib.context import PackHost
     from toolcrib.execution import CancelToken, Terms
     from toolcrib.question import Decision
     from toolcrib.toolbox import Toolbox
@@ -32,20 +35,45 @@ if TYPE_CHECKING:
     from .view import View
 
 
-__all__ = ["apply", "close_questions", "decide", "not_started", "run"]
+__all__ = ["apply", "check_answer", "close_questions", "decide", "not_started", "run"]
 
 Sink = Callable[[Event], None]
+Report = Callable[[str, float | None, float | None], None]
 
 
 async def decide(session: Session, view: View, item: Item, decision: Decision) -> None:
-    """Write a person's answer down and apply it; of two answers the first holds."""
+    """Write a person's answer down and apply it; of two answers the first holds.
+
+    Raises:
+        AnsweredError: somebody else answered first, and otherwise; theirs is applied.
+    """
     if not isinstance(decision, Allow | AllowRule | Deny):
         text = f"a decision is Allow, AllowRule or Deny, not {type(decision).__name__}"
         raise TypeError(text)
     if item.question is None:  # pragma: no cover - only open ones get here
         raise AssertionError
-    decision = session.toolbox.ledger.decision(item.question.id, decision)
-    await apply(session, view, item, decision)
+    question_id = item.question.id
+    held = session.toolbox.ledger.decision(question_id, decision)
+    # Whoever answered first may have run the call meanwhile.
+    known = None if held is decision else submission.recorded(session, item.call)
+    if known is None or submission.resumes(view, item, known):
+        await apply(session, view, item, held)
+    else:
+        item.decision = held
+        submission.take(session, item, known)
+    check_answer(question_id, held, decision)
+
+
+def check_answer(question_id: str, first: Decision, second: Decision) -> None:
+    """Tell whoever answered second if the first answer says something else.
+
+    Raises:
+        AnsweredError: it does.
+    """
+    if isinstance(first, Deny) and isinstance(second, Deny):
+        return
+    if type(first) is not type(second) or attrs.evolve(second, by=first.by) != first:
+        raise AnsweredError(question_id, first, second)
 
 
 async def apply(session: Session, view: View, item: Item, decision: Decision) -> None:
@@ -151,31 +179,10 @@ async def _executed(
     notes: list[str] = []
     host = session.host_of(pack.id)
     report = _reporter(session, item, sink) if sink is not None or toolbox.hearing else None
-
-    loop = asyncio.get_running_loop()
-    tool_id, call_id = tool.id, item.call.id
-
-    def make_context(attempt: int, token: CancelToken) -> RunContext:
-        return RunContext(
-            session,
-            host,
-            tool_id=tool_id,
-            invocation_id=call_id,
-            attempt=attempt,
-            deadline=token.deadline,
-            idempotency_key=authorized.idempotency_key,
-            cancellation=token,
-            diagnostics=diagnostics,
-            notes=notes,
-            progress=report,
-            loop=loop,
-            signature=authorized.signature,
-        )
-
     outcome = await execution.execute(
         authorized,
         implementation=implementation,
-        make_context=make_context,
+        make_context=partial(_context, session, authorized, (host, diagnostics, notes, report)),
         runtime=toolbox.runtime,
         terms=_terms(session, item, pack, sink),
     )
@@ -188,6 +195,33 @@ async def _executed(
         )
         outcome = attrs.evolve(outcome, result=result)
     return outcome
+
+
+def _context(
+    session: Session,
+    authorized: AuthorizedCall,
+    own: tuple[PackHost, _Diagnostics, list[str], Report | None],
+    attempt: int,
+    token: CancelToken,
+) -> RunContext:
+    """Make the context of one attempt; ``own`` is what all attempts of a call share."""
+    host, diagnostics, notes, report = own
+    admitted = authorized.admitted
+    return RunContext(
+        session,
+        host,
+        tool_id=admitted.tool.id,
+        invocation_id=admitted.call.id,
+        attempt=attempt,
+        deadline=token.deadline,
+        idempotency_key=authorized.idempotency_key,
+        cancellation=token,
+        diagnostics=diagnostics,
+        notes=notes,
+        progress=report,
+        loop=asyncio.get_running_loop(),
+        signature=authorized.signature,
+    )
 
 
 def _terms(session: Session, item: Item, pack: RunnablePack, sink: Sink | None) -> Terms:
@@ -232,9 +266,7 @@ def _terms(session: Session, item: Item, pack: RunnablePack, sink: Sink | None) 
     return attrs.evolve(terms, on_progress=on_progress)
 
 
-def _reporter(
-    session: Session, item: Item, sink: Sink | None
-) -> Callable[[str, float | None, float | None], None]:
+def _reporter(session: Session, item: Item, sink: Sink | None) -> Report:
     def report(message: str, progress: float | None, total: float | None) -> None:
         _tell(
             session,

@@ -14,7 +14,7 @@ import attrs
 
 from toolcrib import crib, names
 from toolcrib.call import Call
-from toolcrib.errors import StageError
+from toolcrib.errors import AnsweredError, StageError
 from toolcrib.events import Event
 from toolcrib.execution import LoopGuard
 from toolcrib.lifetimes import Lifetimes, finished
@@ -382,18 +382,33 @@ class Session:
             await self._approve(batch, approver)
         return (await batch.complete())[0]
 
-    @staticmethod
-    async def _approve(batch: Batch, approver: Approver | None) -> None:
+    async def _approve(self, batch: Batch, approver: Approver | None) -> None:
         for question in batch.questions if approver is not None else ():
             decision = approver(question) if approver is not None else None
             if inspect.isawaitable(decision):
                 decision = await decision
-            if isinstance(decision, Allow | AllowRule | Deny):
-                await batch.decide(question.id, decision)
-            elif decision is not None:
+            if decision is not None and not isinstance(decision, Allow | AllowRule | Deny):
                 # Only an explicit, well-formed yes is a yes.
                 got = f"the approver answered a {type(decision).__name__}, not a Decision"
-                await batch.decide(question.id, Deny(by="toolcrib", reason=got))
+                decision = Deny(by="toolcrib", reason=got)
+            if decision is not None:
+                try:
+                    await batch.decide(question.id, decision)
+                except AnsweredError as error:
+                    self._contested(question, error)
+
+    def _contested(self, question: Question, error: AnsweredError) -> None:
+        """Tell the news and observers that an approver's answer came too late."""
+        data = {"question": question.id, "held": error.first.by, "late": error.second.by}
+        event = Event(
+            name="question.contested",
+            conversation=self.conversation,
+            call_id=question.call_id,
+            tool_id=question.tool_id,
+            time=self.toolbox.clock.time(),
+            data=data | {"text": str(error)},
+        )
+        self.toolbox.tell(event)
 
     # -- what tools and the other modules of the façade see -----------------------------
 

@@ -16,7 +16,7 @@ import attrs
 from toolcrib import admission, permission
 from toolcrib.call import AdmittedCall, Call
 from toolcrib.codes import refuse
-from toolcrib.errors import ToolFailure
+from toolcrib.errors import StageError, ToolFailure
 from toolcrib.outcome import Outcome, Refusal
 from toolcrib.question import Question
 from toolcrib.vocabulary import Idempotence
@@ -97,6 +97,7 @@ def resumes(view: View, item: Item, known: Replay | Refusal) -> bool:
 
 def take(session: Session, item: Item, known: Replay | Refusal) -> None:
     """Take a recorded outcome; nothing runs and nothing is written."""
+    item.question = item.authorized = None
     if isinstance(known, Refusal):
         end(session, item, known)
     elif known.outcome is not None:
@@ -117,17 +118,25 @@ def end(session: Session, item: Item, refusal: Refusal) -> None:
     if item.admitted is not None:
         context = session.authority.context()
         signature = permission.touched(item.admitted, item.signature, context)
-    session.toolbox.ledger.refusal(
-        item.outcome,
-        call=item.call,
-        conversation=session.conversation,
-        principal=session.principal,
-        admitted=item.admitted,
-        signature=signature,
-        provenance=entry.provenance if entry is not None else None,
-        decided_by=item.decided_by or _decided_by(refusal),
-        batch_id=item.batch_id,
-    )
+    try:
+        session.toolbox.ledger.refusal(
+            item.outcome,
+            call=item.call,
+            conversation=session.conversation,
+            principal=session.principal,
+            admitted=item.admitted,
+            signature=signature,
+            provenance=entry.provenance if entry is not None else None,
+            decided_by=item.decided_by or _decided_by(refusal),
+            batch_id=item.batch_id,
+        )
+    except StageError:
+        # Another session or process was faster with this very call: its word holds.
+        known = recorded(session, item.call)
+        if known is None:
+            raise
+        if not isinstance(known, Refusal):
+            take(session, item, known)
     session.emit("call.finished", item, status=item.outcome.status, code=item.outcome.code)
 
 
