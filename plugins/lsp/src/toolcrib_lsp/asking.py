@@ -49,6 +49,7 @@ _POLL = 0.15
 _LONGEST_LOOK = 10.0
 _READING = 1.5
 _IN_ONE_FILE = frozenset({"textDocument/documentSymbol", "textDocument/hover"})
+_NOT_ASKED = object()
 _BY_INDEX = frozenset({"textDocument/definition", "textDocument/prepareCallHierarchy"})
 _NOTHING = re.compile(
     r"(no|not an?|cannot find|could not find)\b(?! such method)", re.IGNORECASE
@@ -218,6 +219,7 @@ class _Question:
             # Some servers look for files only once one is open.
             desk.opened(client)
             await settled(client, end)
+        before: Any = _NOT_ASKED
         while True:
             # What counts is when it was asked: it may have finished while it answered.
             busy, seen = client.progress.busy, client.progress.seen
@@ -225,6 +227,9 @@ class _Question:
             busy = busy or client.progress.busy
             working = busy or seen != client.progress.seen
             first = working and not client.calm and self.method not in _IN_ONE_FILE
+            # The work may be that very question: two answers alike are enough.
+            first = first and (client.progress.busy or result != before)
+            before = result
             left = end - asyncio.get_running_loop().time()
             nothing = is_nothing(result)
             if not first and not (nothing and (busy or _is_doubtful(client, opened))):
