@@ -13,6 +13,7 @@ import attrs
 from toolcrib import admission, execution, permission, record
 from toolcrib.activation.activepack import ActivePack
 from toolcrib.codes import refuse
+from toolcrib.errors import AnsweredError
 from toolcrib.events import Event
 from toolcrib.host import RunContext, _Diagnostics
 from toolcrib.outcome import Outcome, Refusal
@@ -34,21 +35,45 @@ if TYPE_CHECKING:
     from .view import View
 
 
-__all__ = ["apply", "close_questions", "decide", "not_started", "run"]
+__all__ = ["apply", "check_answer", "close_questions", "decide", "not_started", "run"]
 
 Sink = Callable[[Event], None]
 Report = Callable[[str, float | None, float | None], None]
 
 
 async def decide(session: Session, view: View, item: Item, decision: Decision) -> None:
-    """Write a person's answer down and apply it; of two answers the first holds."""
+    """Write a person's answer down and apply it; of two answers the first holds.
+
+    Raises:
+        AnsweredError: somebody else answered first, and otherwise; theirs is applied.
+    """
     if not isinstance(decision, Allow | AllowRule | Deny):
         text = f"a decision is Allow, AllowRule or Deny, not {type(decision).__name__}"
         raise TypeError(text)
     if item.question is None:  # pragma: no cover - only open ones get here
         raise AssertionError
-    decision = session.toolbox.ledger.decision(item.question.id, decision)
-    await apply(session, view, item, decision)
+    question_id = item.question.id
+    held = session.toolbox.ledger.decision(question_id, decision)
+    # Whoever answered first may have run the call meanwhile.
+    known = None if held is decision else submission.recorded(session, item.call)
+    if known is None or submission.resumes(view, item, known):
+        await apply(session, view, item, held)
+    else:
+        item.decision = held
+        submission.take(session, item, known)
+    check_answer(question_id, held, decision)
+
+
+def check_answer(question_id: str, first: Decision, second: Decision) -> None:
+    """Tell whoever answered second if the first answer says something else.
+
+    Raises:
+        AnsweredError: it does.
+    """
+    if isinstance(first, Deny) and isinstance(second, Deny):
+        return
+    if type(first) is not type(second) or attrs.evolve(second, by=first.by) != first:
+        raise AnsweredError(question_id, first, second)
 
 
 async def apply(session: Session, view: View, item: Item, decision: Decision) -> None:
