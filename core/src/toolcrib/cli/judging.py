@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.activation.activepack import ActivePack
 from toolcrib.call import Call
 from toolcrib.conversation import submission
+from toolcrib.conversation.asking import preview_of
 from toolcrib.conversation.item import Item
 from toolcrib.errors import ToolFailure
 from toolcrib.outcome import Refusal
@@ -123,7 +124,7 @@ async def judged(session: Session, view: View, call: Call) -> Judgement:
     found.decision = explain(admitted, item.signature, session.authority.context())
     pack = await session.toolbox.activate(admitted.tool.pack)
     if isinstance(pack, ActivePack):
-        found.preview = await submission.preview_of(session, admitted, pack)
+        found.preview = await preview_of(session, admitted, pack)
         found.steps = await _steps(session, pack, item)
     return found
 

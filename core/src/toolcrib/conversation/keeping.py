@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from toolcrib import execution
 from toolcrib.errors import ToolcribError
-from toolcrib.execution import bound, bound_all, shown_size
-from toolcrib.execution.budget import SMALLEST
+from toolcrib.execution.terms import SMALLEST
 from toolcrib.outcome import File, Json, Result, Text
 
 
@@ -38,7 +38,7 @@ async def bounded(session: Session, tool: Tool, outcome: Outcome) -> Outcome:
     policy = session.toolbox.policy
     budget = tool.result_budget if tool.result_budget is not None else policy.result_budget
 
-    result = await bound(outcome.result, budget, keep=_keeper(session))
+    result = await execution.bound(outcome.result, budget, keep=_keeper(session))
     return outcome if result is outcome.result else attrs.evolve(outcome, result=result)
 
 
@@ -50,9 +50,9 @@ async def fit(session: Session, items: Sequence[Item]) -> None:
     budget = session.toolbox.policy.batch_budget
     ended = [item for item in items if item.outcome is not None]
     results = [item.outcome.result for item in ended if item.outcome is not None]
-    if len(results) < 2 or sum(map(shown_size, results)) <= budget:
+    if len(results) < 2 or sum(map(execution.shown_size, results)) <= budget:
         return
-    fitted = await bound_all(results, each=budget, total=budget, keep=_keeper(session))
+    fitted = await execution.bound_all(results, each=budget, total=budget, keep=_keeper(session))
     for item, result in zip(ended, fitted, strict=True):
         if item.outcome is not None and result is not item.outcome.result:
             item.outcome = attrs.evolve(item.outcome, result=result)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import fnmatch
-import inspect
 import os
 import secrets as random
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from toolcrib import crib, names
 from toolcrib.call import Call
-from toolcrib.errors import AnsweredError, StageError
+from toolcrib.errors import StageError
 from toolcrib.events import Event
 from toolcrib.execution import LoopGuard
 from toolcrib.lifetimes import Lifetimes, finished
 from toolcrib.outcome import Outcome, Refusal, Result
-from toolcrib.question import Allow, AllowRule, Deny, Question
+from toolcrib.question import Question
 from toolcrib.vocabulary import Audience, Mode
 
-from . import keeping, restoring, running, showing, submission
+from . import asking, keeping, restoring, running, showing, submission
 from .authority import Authority
 from .batch import Batch
 from .directives import Directions, narrowest
 from .item import Item
 from .lifecycle import Lifecycle
 from .news import News
+from .only import Only
 from .view import Calls
 
 
@@ -167,14 +166,16 @@ class Session:
             ask: How its tools reach the person; as in this session by default.
         """
         self._check_open()
+        if name is not None:
+            names.check_text("a fork's name", name)
         child = Session(
             self.toolbox,
-            f"{self.conversation}/{_last(name)}",
+            f"{self.conversation}/{name or random.token_hex(6)}",
             principal=self.principal,
             mode=self.mode if mode is None else narrowest(Mode(mode), self.mode),
             app=self.app if app is None else app,
             ask=self.ask if ask is None else ask,
-            only=_Only(tools, self.only) if tools is not None else self.only,
+            only=Only(tools, self.only) if tools is not None else self.only,
             parent=self,
         )
         self._forks.add(child)
@@ -340,7 +341,7 @@ class Session:
         """
         view = self._newest(view)
         batch = await self.submit(view.calls(reply))
-        await self._approve(batch, approver)
+        await asking.approve(self, batch, approver)
         await batch.complete()
         return view.results(batch)
 
@@ -379,36 +380,8 @@ class Session:
             self.toolbox.ledger.save_batch(
                 batch.id, self.conversation, payload, questions=questions
             )
-            await self._approve(batch, approver)
+            await asking.approve(self, batch, approver)
         return (await batch.complete())[0]
-
-    async def _approve(self, batch: Batch, approver: Approver | None) -> None:
-        for question in batch.questions if approver is not None else ():
-            decision = approver(question) if approver is not None else None
-            if inspect.isawaitable(decision):
-                decision = await decision
-            if decision is not None and not isinstance(decision, Allow | AllowRule | Deny):
-                # Only an explicit, well-formed yes is a yes.
-                got = f"the approver answered a {type(decision).__name__}, not a Decision"
-                decision = Deny(by="toolcrib", reason=got)
-            if decision is not None:
-                try:
-                    await batch.decide(question.id, decision)
-                except AnsweredError as error:
-                    self._contested(question, error)
-
-    def _contested(self, question: Question, error: AnsweredError) -> None:
-        """Tell the news and observers that an approver's answer came too late."""
-        data = {"question": question.id, "held": error.first.by, "late": error.second.by}
-        event = Event(
-            name="question.contested",
-            conversation=self.conversation,
-            call_id=question.call_id,
-            tool_id=question.tool_id,
-            time=self.toolbox.clock.time(),
-            data=data | {"text": str(error)},
-        )
-        self.toolbox.tell(event)
 
     # -- what tools and the other modules of the façade see -----------------------------
 
@@ -479,34 +452,3 @@ class Session:
         if not self._open:
             text = "the session is not open: async with toolbox.session(…) as session"
             raise StageError(text)
-
-
-def _last(name: str | None) -> str:
-    if name is not None:
-        names.check_text("a fork's name", name)
-    return name or random.token_hex(6)
-
-
-class _Only(Collection[str]):
-    """Tool ids that some patterns name and another collection holds.
-
-    Tools of live sources come and go, so the patterns are kept, not what they name now.
-    """
-
-    def __init__(self, patterns: Iterable[str], within: Collection[str] | None) -> None:
-        self._patterns = frozenset(patterns)
-        self._loose = tuple(p for p in self._patterns if "*" in p)
-        self._within = within
-
-    def __contains__(self, tool_id: object) -> bool:
-        if self._within is not None and tool_id not in self._within:
-            return False
-        return tool_id in self._patterns or any(
-            fnmatch.fnmatchcase(str(tool_id), pattern) for pattern in self._loose
-        )
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._patterns)
-
-    def __len__(self) -> int:
-        return len(self._patterns)

@@ -18,9 +18,9 @@ from toolcrib.call import AdmittedCall, Call
 from toolcrib.codes import refuse
 from toolcrib.errors import StageError, ToolFailure
 from toolcrib.outcome import Outcome, Refusal
-from toolcrib.question import Question
 from toolcrib.vocabulary import Idempotence
 
+from .asking import preview_of, question_of
 from .item import Item
 
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .view import View
 
 
-__all__ = ["end", "preview_of", "readmit", "recorded", "resumes", "stale", "submit", "take"]
+__all__ = ["end", "readmit", "recorded", "resumes", "stale", "submit", "take"]
 
 
 async def submit(
@@ -171,7 +171,7 @@ async def _judge(session: Session, view: View, item: Item) -> Refusal | None:
     if not isinstance(verdict, permission.Asked):
         item.authorized = verdict
         return None
-    item.question = item.asked = await _question(session, view, item, verdict)
+    item.question = item.asked = await question_of(session, view, item, verdict)
     session.emit("question.asked", item, question=item.question.id)
     return None
 
@@ -287,72 +287,6 @@ def _rewritten(
 def _broken(guard: str, admitted: AdmittedCall, why: str) -> Refusal:
     text = f"Guard {guard!r} did not answer properly ({why}), so nothing ran."
     return refuse("guard.broken", admitted.tool.id, text, guard=guard)
-
-
-async def _question(
-    session: Session, view: View, item: Item, asked: permission.Asked
-) -> Question:
-    admitted = item.admitted
-    if admitted is None:  # pragma: no cover - admitted before it is asked
-        raise AssertionError
-    pack = await session.toolbox.activate_for(admitted.tool)
-    preview = (
-        await preview_of(session, admitted, pack) if not isinstance(pack, Refusal) else None
-    )
-    return Question(
-        id="q_" + item.call.id.removeprefix("call_"),
-        conversation=session.conversation,
-        batch_id=item.batch_id,
-        call_id=item.call.id,
-        tool_id=admitted.tool.id,
-        title=f"{admitted.tool.title}: {admitted.tool.description.summary}",
-        preview=preview,
-        arguments=admitted.arguments,
-        resources=tuple(map(str, asked.resources)),
-        reasons=asked.reasons,
-        answers=asked.answers,
-        rule_offered=await _rule_offered(session, item, pack),
-        group=asked.group,
-        binding=permission.binding(
-            admitted, preview=preview, view=view.digest, principal=session.principal
-        ),
-        created=session.toolbox.clock.time(),
-    )
-
-
-async def _rule_offered(
-    session: Session, item: Item, pack: RunnablePack | Refusal
-) -> str | None:
-    """Return the rule that "always" would store, or None for the exact call."""
-    admitted = item.admitted
-    if admitted is None or isinstance(pack, Refusal):  # pragma: no cover - as above
-        return None
-    implementation = pack.implementations[admitted.tool.id]
-    try:
-        wide = await pack.companion(
-            implementation, "generalize", admitted.arguments, host=session.host_of(pack.id)
-        )
-    except ToolFailure:
-        return None
-    if wide is None:
-        return None
-    return permission.offer(wide, admitted, item.signature, session.authority.context())
-
-
-async def preview_of(
-    session: Session, admitted: AdmittedCall, pack: RunnablePack
-) -> str | None:
-    """Return the tool's own description of what would happen, or None."""
-    implementation = pack.implementations[admitted.tool.id]
-    if implementation.companions.preview is None:
-        return None
-    try:
-        text = await pack.companion(
-            implementation, "preview", admitted.arguments, host=session.host_of(pack.id)
-        )
-    except ToolFailure as failure:
-        return f"(the tool cannot show it: {failure.text})"
-    return None if text is None else str(text)
 
 
 async def stale(session: Session, view: View, item: Item) -> Refusal | None:
