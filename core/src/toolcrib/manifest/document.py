@@ -156,7 +156,10 @@ def read(data: bytes, *, subject: str) -> PackManifest:
         # The depth is bounded where it can be deep, in schemas and examples.
         value = canonical.loads(data, max_bytes=_MOST_BYTES, max_depth=1 << 30)
     except (ValueError, RecursionError) as error:
-        text = f"{subject}: {FILE_NAME} is no JSON: {error}. Write it with `toolcrib manifest write`."
+        text = (
+            f"{subject}: {FILE_NAME} is no JSON: {error}. "
+            "Write it with `toolcrib manifest write`."
+        )
         raise ManifestError(text) from error
     _check_api(value, subject)
     try:
