@@ -52,7 +52,9 @@ async def fit(session: Session, items: Sequence[Item]) -> None:
     results = [item.outcome.result for item in ended if item.outcome is not None]
     if len(results) < 2 or sum(map(execution.shown_size, results)) <= budget:
         return
-    fitted = await execution.bound_all(results, each=budget, total=budget, keep=_keeper(session))
+    fitted = await execution.bound_all(
+        results, each=budget, total=budget, keep=_keeper(session)
+    )
     for item, result in zip(ended, fitted, strict=True):
         if item.outcome is not None and result is not item.outcome.result:
             item.outcome = attrs.evolve(item.outcome, result=result)

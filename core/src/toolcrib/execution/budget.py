@@ -17,6 +17,7 @@ from toolcrib.outcome import ArtifactLink, Audio, Block, File, Image, Json, Link
 
 from .cutting import cut_text
 from .pruning import ends, prune, shares, size_of_json
+from .terms import SMALLEST
 
 
 __all__ = ["Keep", "bound", "bound_all", "shown_size"]
@@ -24,8 +25,6 @@ __all__ = ["Keep", "bound", "bound_all", "shown_size"]
 Keep = Callable[[bytes, str, str], Awaitable[ArtifactLink | None] | ArtifactLink | None]
 """``keep(data, media_type, title)`` stores bytes and returns the link, if it can."""
 
-# Below this a note would say more than what is left.
-SMALLEST = 200
 SUMMARY = 500
 # What an artifact's link takes of the budget when it is shown.
 _LINK = 160

@@ -17,7 +17,10 @@ from .scheduler import Scheduler
 from .threads import Threads
 
 
-__all__ = ["Once", "Runtime", "Terms"]
+__all__ = ["SMALLEST", "Once", "Runtime", "Terms"]
+
+# The least that is shown of a result: below this a note would say more than what is left.
+SMALLEST = 200
 
 
 @attrs.frozen

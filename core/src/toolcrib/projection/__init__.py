@@ -8,16 +8,21 @@ they share.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .dialect import Declared, Dialect, ParsedReply, WireCall
 from .dialects import dialect, spoken_by
 from .dialects.openai import chat_results, chat_tool, message_calls
 from .facts import Profile, RequestLimits, SchemaLimits
-from .inverse import Inverse
 from .losses import Loss
 from .preparing import Projection
 from .rendering import Rendered, render
 from .replies import cut_off, made_id, parsed, plain, unreadable, wire_call
 from .stage import Projected, ProjectionCache, project
+
+
+if TYPE_CHECKING:
+    from .inverse import Inverse
 
 
 __all__ = [
@@ -48,3 +53,12 @@ __all__ = [
     "unreadable",
     "wire_call",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Inverse":
+        text = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(text)
+    from .inverse import Inverse  # noqa: PLC0415 - only schemas that were rewritten need it
+
+    return Inverse

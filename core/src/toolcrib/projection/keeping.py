@@ -10,9 +10,10 @@ from .losses import ROOT, Unfit
 from .merging import Clash
 from .objects import sent_names
 from .reading import ATOMS, LISTS, MAPS, SINGLE, copied, escape, json_type, modern, references
+from .rewritten import Rewritten
 from .roots import root
 from .scalars import SCALARS
-from .walk import Node, Rewritten, Walk
+from .walk import Node, Walk
 
 
 __all__ = ["keep"]

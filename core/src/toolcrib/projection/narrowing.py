@@ -10,10 +10,11 @@ from .lists import array
 from .losses import ROOT, Unfit
 from .objects import obj
 from .reading import modern
+from .rewritten import Rewritten
 from .roots import root
 from .scalars import SCALARS, listed_types, scalar, untyped, values
 from .unions import conjunction, union
-from .walk import Node, Rewritten, Walk
+from .walk import Node, Walk
 
 
 __all__ = ["narrow"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -12,10 +12,13 @@ from toolcrib.outcome import Refusal
 from toolcrib.tool import Tool
 
 from .dialect import Declared, Dialect
-from .inverse import Inverse
 from .losses import Loss, Unfit
 from .rewriting import rewrite
-from .walk import Rewritten
+
+
+if TYPE_CHECKING:
+    from .inverse import Inverse
+    from .rewritten import Rewritten
 
 
 __all__ = ["Prepared", "Projection", "prepare"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from .dialect import Dialect
 from .facts import Profile
-from .keeping import keep
 from .losses import ROOT, Loss, Unfit
-from .narrowing import narrow
 from .reading import copied
-from .walk import Rewritten
+from .rewritten import Rewritten
 
 
 __all__ = ["rewrite", "say"]
@@ -23,14 +23,23 @@ def say(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
     Raises:
         Unfit: the form cannot say it without losing a value.
     """
+    engine = _engine(narrow=profile.narrow)
     try:
-        return (narrow if profile.narrow else keep)(schema, profile)
+        return engine(schema, profile)
     except RecursionError:
         raise Unfit(ROOT, "properties", "the schema is nested too deeply") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # What is no schema at all ends here; it never takes other tools down.
         text = f"not a JSON Schema: {type(error).__name__}: {error}"
         raise Unfit(ROOT, "type", text[:300]) from error
+
+
+@cache
+def _engine(*, narrow: bool) -> Callable[[Mapping[str, Any], Profile], Rewritten]:
+    """Return what rewrites; calls by a tool's own name do without either."""
+    if narrow:
+        return import_module(".narrowing", __package__).narrow  # type: ignore[no-any-return]
+    return import_module(".keeping", __package__).keep  # type: ignore[no-any-return]
 
 
 def rewrite(

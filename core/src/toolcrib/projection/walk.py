@@ -7,45 +7,22 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from .facts import ANNOTATIONS, Profile
 from .inverse import Inverse, Step, prune
 from .losses import Loss, Unfit
 from .matching import disjoint
 from .merging import Clash, merge
 from .reading import Document, copied, modern
+from .rewritten import Rewritten
 
 
-__all__ = ["Node", "Rewritten", "Walk", "property_key"]
+__all__ = ["Node", "Walk", "property_key"]
 
 Node = tuple[dict[str, Any], Step]
 
 _DEEPEST = 120
 _MOST_NODES = 20_000
 _UNROLLED = 3
-
-
-@attrs.frozen(kw_only=True)
-class Rewritten:
-    """A schema as one form of a dialect says it.
-
-    Attributes:
-        schema: What is sent.
-        inverse: How to undo it, or None when nothing was rewritten.
-        losses: What it does not carry.
-        notes: Sentences for the tool's description.
-        strict: Whether the form is strict.
-        optional, unions: What it takes of a request's budget.
-    """
-
-    schema: dict[str, Any]
-    inverse: Inverse | None
-    losses: tuple[Loss, ...]
-    notes: tuple[str, ...]
-    strict: bool
-    optional: int = 0
-    unions: int = 0
 
 
 class Walk:
