@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from .errors import DeclarationError, Unavailable
@@ -136,7 +136,7 @@ def guard_cycle(chain: tuple[Any, ...], resource: Any) -> None:
         raise DeclarationError(text)
 
 
-async def finished(work: Coroutine[Any, Any, None]) -> None:
+async def finished(work: Awaitable[None]) -> None:
     """Do work to its end although this task is cancelled meanwhile; then be cancelled.
 
     Closing must not stop in the middle: what is not closed then never is.

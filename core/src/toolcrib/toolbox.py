@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import secrets as random
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from . import crib, names, places
-from .errors import DeclarationError, PolicyError, StageError
+from .errors import DeclarationError, StageError
 from .outcome import Refusal
 from .policy.value import Policy
-from .vocabulary import Idempotence, Mode
+from .vocabulary import Mode
 
 
 # The stages are imported when a toolbox is made or entered: whoever imports the name,
@@ -30,10 +32,8 @@ if TYPE_CHECKING:
     from .events import Event
     from .host import Host
     from .jobs import MemoryJobs
-    from .lock import Gate
     from .permission import RuleSet
     from .record import Ledger
-    from .record.replays import Unfinished
     from .search import SearchIndex
     from .secrets import SecretStore
     from .sync import SyncToolbox
@@ -128,15 +128,13 @@ class Toolbox:
         return self
 
     async def _open(self, stack: contextlib.AsyncExitStack) -> None:
-        from .activation.stage import Activator  # noqa: PLC0415 - see above
-        from .catalog.stage import compose  # noqa: PLC0415
-        from .conversation.session import Session  # noqa: PLC0415
+        """Open the stages from the last one up, so that they are closed in order."""
+        from .catalog.stage import compose  # noqa: PLC0415 - see above
         from .discovery.stage import discover  # noqa: PLC0415
         from .execution import Runtime, Scheduler, Threads  # noqa: PLC0415
-        from .lifetimes import Lifetimes  # noqa: PLC0415
+        from .opening import gate_of, may_resume, own_paths  # noqa: PLC0415
         from .permission import Protected, RuleSet  # noqa: PLC0415
         from .record import Ledger  # noqa: PLC0415
-        from .sources import Sources  # noqa: PLC0415
 
         policy = self.policy
         findings = self._findings
@@ -153,7 +151,7 @@ class Toolbox:
                 policy.ledger, durability=policy.durability, clock=self.clock.time
             )
             stack.callback(self.ledger.close)
-        self.ledger.recover(keep=self._may_resume)
+        self.ledger.recover(keep=partial(may_resume, self.catalog))
         self.runtime = Runtime(
             scheduler=Scheduler(policy.limits),
             threads=Threads(policy.limits.total),
@@ -161,10 +159,20 @@ class Toolbox:
         )
         stack.callback(self.runtime.close)
         self.rules = RuleSet(policy.rules, workspace=self.workspace.root)
-        self.protected = Protected(self._own_paths())
-        self.gate = self._gate()
+        self.protected = Protected(own_paths(policy, self.workspace.root, self.state))
+        self.gate = gate_of(policy)
         if self.gate is not None:
             stack.callback(self.gate.close)
+        await self._open_packs(stack)
+
+    async def _open_packs(self, stack: contextlib.AsyncExitStack) -> None:
+        """Open what runs code of packs."""
+        from .activation.stage import Activator  # noqa: PLC0415 - see above
+        from .conversation.session import Session  # noqa: PLC0415
+        from .lifetimes import Lifetimes  # noqa: PLC0415
+        from .sources import Sources  # noqa: PLC0415
+
+        policy = self.policy
         self.activator = Activator(
             self.catalog, self._host, isolate=policy.isolate, check=self.gate
         )
@@ -187,65 +195,28 @@ class Toolbox:
         await self.close()
 
     async def close(self) -> None:
-        """Close sessions, jobs, sources, resources, packs and the ledger, in this order."""
+        """Close sessions, jobs, sources, resources, packs and the ledger, in this order.
+
+        Calls that run are cancelled, and their outcomes recorded, before that.
+        """
         stack, self._opened = self._opened, None
         if stack is None:
             return
         from .lifetimes import finished  # noqa: PLC0415 - see above
 
-        await finished(self._close(stack))
+        await finished(self._close(stack, asyncio.current_task()))
 
-    async def _close(self, stack: contextlib.AsyncExitStack) -> None:
+    async def _close(
+        self, stack: contextlib.AsyncExitStack, but: asyncio.Task[Any] | None
+    ) -> None:
         async with stack:
-            try:
-                for session in list(self._sessions):
-                    await session.close()
-            finally:
-                self.health.store(self.state)
-
-    def _may_resume(self, call: Unfinished) -> bool:
-        """Tell whether a call that a dead process began may be taken over when it comes."""
-        entry = self.catalog.tools.get(call.tool_id)
-        return (
-            entry is not None
-            and entry.tool.idempotent is not Idempotence.NO
-            and entry.tool.definition_digest == call.definition_digest
-        )
-
-    def _own_paths(self) -> list[Path]:
-        """Return what no tool may change: policy, trust, lock, ledger, artifacts."""
-        policy = self.policy
-        root = self.workspace.root
-        own = [
-            places.config_folder(),
-            root / places.POLICY_FILE,
-            root / places.LOCK_FILE,
-            self.state / "trusted.json",
-            self.state / "artifacts",
-            self.state / "jobs",
-        ]
-        if policy.file is not None:
-            own += [policy.file, policy.file.with_name(places.LOCK_FILE)]
-        if policy.ledger is not None:
-            ledger = policy.ledger
-            own += [
-                ledger.with_name(ledger.name + end) for end in ("", "-wal", "-shm", ".runs")
-            ]
-        return own
-
-    def _gate(self) -> Gate | None:
-        """Return what lets only locked packs be activated, where there is a lock."""
-        file = self.policy.file
-        place = file.with_name(places.LOCK_FILE) if file is not None else None
-        if place is None or not place.exists():
-            return None
-        from . import lock  # noqa: PLC0415 - only with a lock
-
-        if self.policy.develop:
-            text = f"develop and a lock exclude each other; remove {place} or --develop"
-            raise PolicyError(text, file=file, key="develop")
-        approved = lock.read(place)
-        return lock.Gate(approved) if approved is not None else None
+            closing = [session.shut(but) for session in self._sessions]
+            # Side by side: one that closes slowly, or badly, keeps no other open.
+            ends = await asyncio.gather(*closing, return_exceptions=True)
+            self.health.store(self.state)
+            for end in ends:
+                if isinstance(end, BaseException):
+                    raise end
 
     def _host(self, pack: str) -> Host:
         from .host import Host  # noqa: PLC0415 - see above

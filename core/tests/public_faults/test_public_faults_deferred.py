@@ -217,7 +217,7 @@ def test_a_source_that_is_not_read_yet_is_told_from_a_tool_that_does_not_exist(
             await asyncio.sleep(0)
         return early, await looked(session, "late")
 
-    monkeypatch.setattr("toolcrib.toolbox.Sources", functools.partial(Sources, patience=0))
+    monkeypatch.setattr("toolcrib.sources.Sources", functools.partial(Sources, patience=0))
     early, late = kit.converse(scenario, pack, team_pack([]), **DEFERRED)
     assert [(status, code) for status, code, _ in early] == [
         ("unavailable", "source.pending")

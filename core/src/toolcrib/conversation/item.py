@@ -9,6 +9,7 @@ import attrs
 
 if TYPE_CHECKING:
     from toolcrib.call import AdmittedCall, AuthorizedCall, Call
+    from toolcrib.execution import CancelToken
     from toolcrib.outcome import Outcome
     from toolcrib.question import Decision, Question
     from toolcrib.signature import Signature
@@ -35,6 +36,7 @@ class Item:
         again: Whether it takes over a call whose process died while it ran.
         place: The workspace that it was judged in.
         pack: The pack whose code it runs, activated.
+        token: Cancels it, if it was begun with its judgement.
     """
 
     call: Call
@@ -53,6 +55,7 @@ class Item:
     known: bool = False
     place: Any = None
     pack: Any = attrs.field(default=None, repr=False)
+    token: CancelToken | None = attrs.field(default=None, repr=False)
 
     @property
     def tool_id(self) -> str:

@@ -102,6 +102,23 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
     authorized = item.authorized
     if authorized is None or item.outcome is not None:
         return
+    if session.underway.closed:
+        text = "The session was closed before the call started. Nothing ran."
+        submission.end(session, item, refuse("call.cancelled", item.tool_id, text))
+        _finished_event(session, item, sink)
+    elif item.token is not None:
+        await _run(session, view, item, authorized, sink)
+    else:
+        item.token = session.underway.enter()
+        try:
+            await _run(session, view, item, authorized, sink)
+        finally:
+            session.underway.leave(item.token)
+
+
+async def _run(
+    session: Session, view: View, item: Item, authorized: AuthorizedCall, sink: Sink | None
+) -> None:
     toolbox = session.toolbox
     refusal = await _too_late(session, view, item, authorized)
     if refusal is not None:
@@ -185,6 +202,7 @@ async def _executed(
         make_context=partial(_context, session, authorized, (host, diagnostics, notes, report)),
         runtime=toolbox.runtime,
         terms=_terms(session, item, pack, sink),
+        token=item.token,
     )
     outcome = await _finished(session, item, outcome, notes, pack.id)
     facts: Any = _scrubbed(toolbox, diagnostics.facts) or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets as random
 
@@ -28,6 +29,7 @@ from .item import Item
 from .lifecycle import Lifecycle
 from .news import News
 from .only import Only
+from .underway import Underway
 from .view import Calls
 
 
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Approver", "Session"]
+
+# Seconds beyond the grace of cancelled calls that closing waits for what looks at their
+# results and keeps them.
+_PATIENCE = 10.0
 
 Approver = Callable[[Question], Any]
 """Answers a question with a ``Decision``, or None for no answer; sync or async."""
@@ -92,7 +98,9 @@ class Session:
         self.directions = Directions(self)
         self.loop_guard = LoopGuard()
         self.terms: dict[str, Terms] = {}
+        self.underway = Underway()
         self._open = False
+        self._closing: asyncio.Future[None] | None = None
         self._view: View | None = None
         self._batches: dict[str, Batch] = {}
         self._forks: set[Session] = set()
@@ -118,20 +126,29 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        """End forks and session grants, and close the session's resources.
+        """End calls, forks and session grants, and close the session's resources.
 
+        Calls that run are cancelled and have their outcome before anything else closes.
         Questions stay open. What closes is closed whole, also while this task is being
         cancelled.
         """
-        if not self._open:
-            return
-        self._open = False
-        self.toolbox.forget(self)
-        await finished(self._close())
+        await self.shut(asyncio.current_task())
 
-    async def _close(self) -> None:
+    async def shut(self, but: asyncio.Task[Any] | None) -> None:
+        """Close; ``but`` is the task that asks for it, whose own call is not waited for."""
+        if self._open:
+            self._open = False
+            self._closing = asyncio.ensure_future(self._close(but))
+            await finished(self._closing)
+        elif self._closing is not None:
+            await asyncio.wait({self._closing})
+
+    async def _close(self, but: asyncio.Task[Any] | None) -> None:
+        self.underway.cancel(but)
         for fork in list(self._forks):
-            await fork.close()
+            await fork.shut(but)
+        await self.underway.ended(self.toolbox.runtime.grace + _PATIENCE, but)
+        self.toolbox.forget(self)
         if self.parent is not None:
             self.parent._forks.discard(self)  # noqa: SLF001 - of its own kind
         try:
@@ -300,10 +317,14 @@ class Session:
         if known is not None:
             return await self.batch(known.id)
         batch_id = "b_" + random.token_hex(10)
-        items = [
-            await submission.submit(self, calls.view, call, batch_id, stage_id)
-            for call in calls
-        ]
+        token = self.underway.enter()
+        try:
+            items = [
+                await submission.submit(self, calls.view, call, batch_id, stage_id)
+                for call in calls
+            ]
+        finally:
+            self.underway.leave(token)
         batch = Batch(self, batch_id, calls.view, items)
         if batch.questions:
             self.toolbox.ledger.save_batch(
@@ -366,13 +387,19 @@ class Session:
             tool_id=tool_id,
             arguments={} if arguments is None else arguments,
         )
-        item = await submission.submit(self, view, call, "", fresh=True)
-        if item.question is None:
-            # The commonest call needs nothing that outlives it.
-            if item.outcome is None:
-                await running.run(self, view, item, None)
-            if item.outcome is not None:
-                return item.outcome
+        token = self.underway.enter()
+        try:
+            item = await submission.submit(self, view, call, "", fresh=True)
+            if item.question is None:
+                # The commonest call needs nothing that outlives it.
+                if item.outcome is None:
+                    item.token = token
+                    await running.run(self, view, item, None)
+                if item.outcome is not None:
+                    return item.outcome
+        finally:
+            self.underway.leave(token)
+        item.token = None
         batch = Batch(self, "b_" + random.token_hex(10), view, [item])
         if batch.questions:
             payload = batch.payload()
