@@ -351,3 +351,12 @@ def test_cancelling_before_the_start_stops_at_once(python):
     assert time.monotonic() - started < 5
     engine.cancel()
     assert threading.active_count() < 50
+
+
+def test_what_was_fed_before_the_program_read_anything_arrives(python):
+    """Also when its input was closed in the same moment."""
+    for _ in range(20):
+        engine = Engine(Spec(argv=python("print(input())"), keep_open=True))
+        assert engine.feed(b"one\n", close=True)
+        assert not engine.feed(b"too late\n")
+        assert engine.run().stdout.data == b"one\n"

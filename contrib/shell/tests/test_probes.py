@@ -139,9 +139,11 @@ def test_a_rule_that_denies_is_not_dodged_even_where_all_else_is_trusted(
 
 
 PLAIN = [
-    "git status", "git diff --stat", "git log -n 3 --oneline", "git log --format='%h %s' | head -n 2",
+    "git status", "git diff --stat", "git log -n 3 --oneline",
+    "git log --format='%h %s' | head -n 2",
     "git diff HEAD -- f | grep '^+'", "ls -la", "ls sub && cat sub/g", "cat f | wc -l",
-    "find . -name '*.py' -not -path './sub/*'", "find . -type f -exec grep -l a {} + > /dev/null",
+    "find . -name '*.py' -not -path './sub/*'",
+    "find . -type f -exec grep -l a {} + > /dev/null",
     "grep -rn 'a|b && c > d' .", "echo 'a && rm b; $(x)'", 'echo "$HOME is home"', "echo $HOME",
     "sed -n '1,2p' f", "sed 's/a/b/g' f", "awk -F: '{print $1}' f", "sort f | head -n 1",
     "cat <<'EOF'\n$(x) `y`\nEOF", "test -f f && echo yes", "[ -d sub ] || echo no", "date +%F",

@@ -333,7 +333,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 
 def test_a_background_command_outlives_its_host_and_is_read_by_the_next_one(tmp_path):
-    """Parent killed, restarted: the result is delivered, by offset, the same when asked twice."""
+    """Parent killed, restarted: the result comes by offset, the same when asked twice."""
     (tmp_path / "ws").mkdir()
     done = subprocess.run(
         [sys.executable, "-c", HOST, str(tmp_path)], capture_output=True, text=True,

@@ -23,6 +23,8 @@ from toolcrib_goal.store import SqliteGoals
 
 
 class Clock:
+    """Time that only the test moves."""
+
     def __init__(self):
         self.now = 100.0
 

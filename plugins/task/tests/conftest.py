@@ -8,6 +8,8 @@ from toolcrib_task.store import SqliteTasks
 
 
 class Clock:
+    """Time that only the test moves."""
+
     def __init__(self):
         self.now = 1000.0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -417,7 +416,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 
 def test_a_background_agent_outlives_its_host_and_is_read_by_the_next_one(tmp_path):
-    """Parent killed, restarted: the result is delivered, by offset, the same when asked twice."""
+    """Parent killed, restarted: the result comes by offset, the same when asked twice."""
     (tmp_path / "ws").mkdir()
     done = subprocess.run(
         [sys.executable, "-c", HOST, str(tmp_path)], capture_output=True, text=True,
@@ -553,4 +552,4 @@ def test_people_without_a_list_are_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert CliRunner().invoke(group, ["list"]).output == "no tasks\n"
     assert not (tmp_path / "s").exists()
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []

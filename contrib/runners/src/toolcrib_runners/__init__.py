@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from .captured import Captured, Recorder
     from .child import ChildError, call
     from .commandagents import AgentKind, CommandAgents
-    from .engine import Completed, Spec
     from .job import ProcessKind
     from .orphans import find_orphans, stop_orphans
     from .process import run, run_sync
     from .report import describe, result_of
+    from .spec import Completed, Spec
     from .tree import Member
     from .wardenlink import Running, Warden, WardenLostError, completed_of
 
@@ -28,10 +28,10 @@ _HOMES = {
     "captured": ("Captured", "Recorder"),
     "child": ("ChildError", "call"),
     "commandagents": ("AgentKind", "CommandAgents"),
-    "engine": ("Completed", "Spec"),
     "job": ("ProcessKind",),
     "orphans": ("find_orphans", "stop_orphans"),
     "process": ("run", "run_sync"),
+    "spec": ("Completed", "Spec"),
     "report": ("describe", "result_of"),
     "tree": ("Member",),
     "wardenlink": ("Running", "Warden", "WardenLostError", "completed_of"),

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 import selectors
-import signal
 import subprocess
 import threading
 import time
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, Literal
 
-import attrs
-
-from .captured import Captured, Recorder
+from .captured import Recorder
 from .environment import environment
-from .reaper import Reaper
+from .spec import Completed, OnOutput, Spec, asks, signal_name
 from .tree import MARK, Member, Tree
 
 
 __all__ = ["ANSWER", "Completed", "Engine", "OnOutput", "Spec"]
-
-OnOutput = Callable[[str, bytes], None]
-"""``on_output(stream, data)``, where the stream is ``stdout`` or ``stderr``."""
 
 ANSWER = "TOOLCRIB_ANSWER"
 """Name of the variable that tells a child the descriptor for its answer."""
@@ -37,83 +29,6 @@ _CHUNK = 1 << 16
 _TICK = 0.02
 # Pipes that stay open after the program ended belong to something that it left behind.
 _LINGER = 0.1
-_PROMPT = re.compile(r"(\?|:|>|\]|\)|password|passphrase|\(y/n\))\s*$", re.IGNORECASE)
-_NOTHING = Captured()
-
-
-@attrs.frozen(kw_only=True)
-class Spec:
-    """What to run, and within which bounds.
-
-    Attributes:
-        argv: Program and arguments; never a shell line.
-        cwd: Folder to run in.
-        env: What the child gets besides the small base environment.
-        input: Bytes for its standard input; None: it is at its end at once.
-        timeout: Seconds until everything is stopped; None: no limit.
-        grace: Seconds between asking to end and killing.
-        output_limit: Bytes kept of each stream.
-        merge: Whether standard error goes into standard output, in order.
-        leave_detached: Whether what the program leaves behind may go on.
-        on_output: Told output as it comes, in the thread of the run.
-        keep_open: Whether standard input stays open for :meth:`Engine.feed`.
-        on_start: Told process id and mark once the program runs, in the thread of the run.
-        reaper: Who knows whether anything is left behind, in a process that has one.
-        answer_limit: Bytes kept of a third stream, for answers that must not mix with
-            output; its descriptor is in the child's ``TOOLCRIB_ANSWER``. None: no such
-            stream.
-    """
-
-    argv: Sequence[str]
-    cwd: str | Path | None = None
-    env: Mapping[str, str] | None = None
-    input: bytes | None = None
-    timeout: float | None = None
-    grace: float = 1.0
-    output_limit: int = 1 << 20
-    merge: bool = False
-    leave_detached: bool = False
-    on_output: OnOutput | None = None
-    keep_open: bool = False
-    on_start: Callable[[int, str], None] | None = None
-    reaper: Reaper | None = None
-    answer_limit: int | None = None
-
-
-@attrs.frozen(kw_only=True)
-class Completed:
-    """How a run ended, and what it said.
-
-    Attributes:
-        ended: ``exited`` by itself, ``timeout`` or ``cancelled``.
-        returncode: Exit code; None if a signal ended it.
-        signal: Name of the signal that ended it, or None.
-        stdout, stderr: What was written.
-        answer: What was written to the third stream, if there was one.
-        duration: Seconds.
-        detached: What the program left running when it ended; stopped, unless it was
-            allowed to go on.
-        survivors: What could not be stopped.
-        wanted_input: Whether it looks as if it asked a question and met the end of its
-            input.
-    """
-
-    argv: tuple[str, ...]
-    ended: Literal["exited", "timeout", "cancelled"]
-    returncode: int | None
-    signal: str | None
-    stdout: Captured
-    stderr: Captured
-    answer: Captured = _NOTHING
-    duration: float
-    detached: tuple[Member, ...] = ()
-    survivors: tuple[Member, ...] = ()
-    wanted_input: bool = False
-
-    @property
-    def ok(self) -> bool:
-        """Whether it ended by itself with exit code 0."""
-        return self.ended == "exited" and self.returncode == 0
 
 
 class Engine:
@@ -343,7 +258,8 @@ class Engine:
         self._input = self._input[written:]
         if not self._input:
             selector.unregister(stdin)
-            if not self._feeding:
+            # What is kept open may have been fed meanwhile; that is taken over first.
+            if not self._spec.keep_open:
                 stdin.close()
 
     def _take_fed(
@@ -408,7 +324,7 @@ class Engine:
             argv=tuple(self._spec.argv),
             ended=ended,
             returncode=None if stopped else code,
-            signal=_signal_name(-code) if stopped and code is not None else None,
+            signal=signal_name(-code) if stopped and code is not None else None,
             stdout=out,
             stderr=err,
             answer=self._records["answer"].captured(),
@@ -418,7 +334,7 @@ class Engine:
             wanted_input=self._spec.input is None
             and not self._spec.keep_open
             and (ended == "timeout" or code != 0)
-            and (_asks(out) or _asks(err)),
+            and (asks(out) or asks(err)),
         )
 
 
@@ -433,15 +349,3 @@ def _woken(_selector: selectors.BaseSelector, descriptor: int) -> None:
 
 def _forget(selector: selectors.BaseSelector, descriptor: int) -> None:
     selector.unregister(descriptor)
-
-
-def _asks(stream: Captured) -> bool:
-    last = stream.data[-200:].decode("utf-8", "replace").rsplit("\n", 1)[-1]
-    return bool(last.strip()) and _PROMPT.search(last) is not None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

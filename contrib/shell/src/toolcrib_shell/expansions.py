@@ -212,3 +212,20 @@ class WordReader:
         )
         if dollars != seen:
             unclear(f"{source!r} is not looked into")
+
+    def body(self, node: Node, *, quoted: bool) -> None:
+        """Note the commands in the body of a here-document."""
+        if quoted:
+            return
+        text = self._of(node)
+        if "`" in text:
+            unclear("a here-document holds a backquote")
+        seen = text.count("$")
+        held = 0
+        for child in node.children:
+            if child.type in EXPANSIONS:
+                held += self._of(child).count("$")
+                self.word(child)
+        literal = sum(text.count(form) for form in ("\\$", "$ ", "$\n"))
+        if seen > held + literal:
+            unclear("a here-document holds a dollar sign that is not understood")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from .expansions import EXPANSIONS, TOKENS, WordReader, said, unclear
+from .expansions import TOKENS, WordReader, said, unclear
 from .line import Line, Redirect, Simple
 from .words import UnclearError, Word
 
@@ -331,7 +331,7 @@ class Reader(WordReader):
             unclear("the end word of a here-document is not plain")
         for child in self._children(node):
             if child.type == "heredoc_body":
-                self._body(child, quoted=quoted)
+                self.body(child, quoted=quoted)
             elif child.type in {
                 "heredoc_start",
                 "heredoc_end",
@@ -343,22 +343,6 @@ class Reader(WordReader):
                 unclear("words stand behind a here-document")
             else:
                 self._statement(child)
-
-    def _body(self, node: Node, *, quoted: bool) -> None:
-        if quoted:
-            return
-        text = self._of(node)
-        if "`" in text:
-            unclear("a here-document holds a backquote")
-        seen = text.count("$")
-        held = 0
-        for child in node.children:
-            if child.type in EXPANSIONS:
-                held += self._of(child).count("$")
-                self.word(child)
-        literal = sum(text.count(form) for form in ("\\$", "$ ", "$\n"))
-        if seen > held + literal:
-            unclear("a here-document holds a dollar sign that is not understood")
 
 
 # What [[ … ]] may compare without arithmetic and without looking variables up.

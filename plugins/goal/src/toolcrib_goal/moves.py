@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from .model import LIMITS, Goal, GoalError
 
 
-__all__ = ["SAME", "TO", "Action", "fits", "may"]
+__all__ = ["SAME", "TO", "Action", "failed", "fits", "may"]
 
 Action = Literal["progress", "pause", "resume", "block", "edit", "request", "withdraw", "drop"]
 SAME = 3
@@ -51,3 +51,22 @@ def may(goal: Goal, action: Action, *, by: str, version: int, text: str) -> None
         said = f"{action} needs a text: {needed}"
         raise GoalError("goal.empty", said, kind="invalid", pointer="/text")
     fits(needed or "reason", text, "/text")
+
+
+def failed(same: int, last: str | None, grounds: str) -> dict[str, Any]:
+    """Return what a verdict against a goal sets; three times the same blocks it."""
+    said = f"verdict: {grounds}"
+    same = same + 1 if last == said else 1
+    values: dict[str, Any] = {
+        **dict.fromkeys(("requester", "evidence", "digest"), None),
+        "same": same,
+        "last": said,
+        "reason": None,
+    }
+    if same >= SAME:
+        values |= {
+            "status": "blocked",
+            "since": None,
+            "reason": f"no progress: the same verdict was given {same} times",
+        }
+    return values

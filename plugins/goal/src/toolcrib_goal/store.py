@@ -13,7 +13,7 @@ import attrs
 
 from .database import Database
 from .model import ENDED, Budget, Goal, GoalError, are_related, digest_of
-from .moves import SAME, TO, Action, fits, may
+from .moves import SAME, TO, Action, failed, fits, may
 from .schema import APPLICATION, MIGRATIONS
 
 
@@ -227,26 +227,8 @@ class SqliteGoals:
                 "since": None if passed else now,
             }
             if not passed:
-                values |= self._failed(row, grounds)
+                values |= failed(row["same"], row["last"], grounds)
             return self._save(db, row["seq"], values)
-
-    @staticmethod
-    def _failed(row: sqlite3.Row, grounds: str) -> dict[str, Any]:
-        last = f"verdict: {grounds}"
-        same = row["same"] + 1 if row["last"] == last else 1
-        values: dict[str, Any] = {
-            **dict.fromkeys(("requester", "evidence", "digest"), None),
-            "same": same,
-            "last": last,
-            "reason": None,
-        }
-        if same >= SAME:
-            values |= {
-                "status": "blocked",
-                "since": None,
-                "reason": f"no progress: the same verdict was given {same} times",
-            }
-        return values
 
     def count(
         self, conversation: str, *, calls: int = 0, seconds: float = 0.0, tokens: int = 0

@@ -76,8 +76,7 @@ def _(**_: Any) -> Signature:
     effects=_EFFECTS,
     usage=[
         "request asks for completion: text is the evidence. Somebody else has to judge it.",
-        "verdict judges somebody else's request: give its digest, passed, and in text the"
-        " grounds.",
+        "verdict judges somebody else's request: give digest, passed, and grounds in text.",
         "Three times the same progress, or the same verdict, block the goal.",
     ],
     cautions=["A goal is complete only by a verdict of another identity, never by request."],
@@ -96,7 +95,7 @@ def update(
     text: Annotated[str, "Reason, evidence, grounds, or the new objective",
                     Length(0, 100_000)] = "",
     id: Annotated[str | None, "Id; left out: this conversation's goal"] = None,  # noqa: A002
-    digest: Annotated[str | None, "For a verdict: digest of the request", Length(64, 64)] = None,
+    digest: Annotated[str | None, "For a verdict: the request's digest", Length(64, 64)] = None,
     passed: Annotated[bool | None, "For a verdict: whether it is reached"] = None,
 ) -> Result:  # fmt: skip
     """Say how a goal stands, ask for its completion, or judge somebody else's request."""

@@ -112,8 +112,8 @@ async def begin(
         raise Invalid("/type", text, code="task.unknown_agent")
     before = None if resume is None else await _source(ctx, store, resume, type_)
     folder, branch, base = str(ctx.workspace.root), None, None
-    if before is not None and before[1].worktree and Path(before[1].worktree).is_dir():
-        folder, branch, base = before[1].worktree, before[1].branch, before[1].base
+    if before is not None and await asyncio.to_thread(_has_worktree, before[1]):
+        folder, branch, base = str(before[1].worktree), before[1].branch, before[1].base
         worktree = True
     elif worktree:
         folder, branch, base = await _worktree(ctx)
@@ -148,6 +148,10 @@ async def begin(
     )
     await asyncio.to_thread(save, store, made)
     return job, made
+
+
+def _has_worktree(run_: Run) -> bool:
+    return run_.worktree is not None and Path(run_.worktree).is_dir()
 
 
 async def _source(

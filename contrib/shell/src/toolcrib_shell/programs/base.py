@@ -17,7 +17,9 @@ __all__ = ["Args", "Look", "Program", "short_letters"]
 class Look(Protocol):
     """How a program's description tells what it found."""
 
-    touched: Touched
+    @property
+    def touched(self) -> Touched:
+        """What is gathered."""
 
     def doubt(self, text: str) -> None:
         """The command may do anything."""

@@ -6,6 +6,9 @@ import re
 
 from collections.abc import Callable, Sequence
 
+import attrs
+
+from toolcrib_shell.touched import Touched
 from toolcrib_shell.words import Word
 
 from .base import Args, Look, Program, short_letters
@@ -16,60 +19,86 @@ __all__ = ["RUNNING"]
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
-def _wrapper(
-    *, flags: str = "", valued: str = "", long: tuple[str, ...] = (), before: int = 0
-) -> Program:
-    """Describe a program that runs the rest of its words.
+@attrs.frozen(kw_only=True)
+class _Wrapper:
+    """A program that runs the rest of its words.
 
-    Args:
+    Attributes:
         flags: Short options without a value.
         valued: Short options with one.
         long: Long options, those with a value marked by ``=``.
         before: Words of its own that come before the command.
     """
-    plain = {name for name in long if not name.endswith("=")}
-    with_value = {name[:-1] for name in long if name.endswith("=")}
 
-    def look(args: Args, at: Look) -> None:
+    flags: str = ""
+    valued: str = ""
+    long: tuple[str, ...] = ()
+    before: int = 0
+
+    def __call__(self, args: Args, at: Look) -> None:
         words = list(args.words)
         while words and words[0].lead.startswith("-") and words[0].text != "-":
-            text = words[0].text
-            if not words[0].known:
-                at.doubt(f"{args.program}: an option of it is not known")
-                return
-            if text == "--":
+            if words[0].known and words[0].text == "--":
                 words = words[1:]
                 break
-            name, equals, _ = text[2:].partition("=")
-            if text.startswith("--"):
-                if name in with_value:
-                    words = words[1 if equals else 2 :]
-                elif name in plain and not equals:
-                    words = words[1:]
-                else:
-                    at.doubt(f"{args.program}: what its option {text} does is not known")
-                    return
-                continue
-            letters = short_letters(text)
-            if args.program == "nice" and re.fullmatch(r"-?[0-9]+", letters):
-                words = words[1:]
-                continue
-            for number, letter in enumerate(letters):
-                if letter in valued:
-                    words = words[1 if number < len(letters) - 1 else 2 :]
-                    break
-                if letter not in flags:
-                    at.doubt(f"{args.program}: what its option -{letter} does is not known")
-                    return
-            else:
-                words = words[1:]
-        own, words = words[:before], words[before:]
+            taken = self._option(args.program, words[0])
+            if taken is None:
+                at.doubt(f"{args.program}: what its option {words[0].text} does is not known")
+                return
+            words = words[taken:]
+        own, words = words[: self.before], words[self.before :]
         if any(not word.known for word in own):
             at.doubt(f"{args.program}: where the command begins is not known")
         elif words:
             at.command(words)
 
-    return look
+    def _option(self, program: str, word: Word) -> int | None:
+        """Return how many words an option takes; None if it is not a known one."""
+        text = word.text
+        if not word.known:
+            return None
+        if text.startswith("--"):
+            name, equals, _ = text[2:].partition("=")
+            if f"{name}=" in self.long:
+                return 1 if equals else 2
+            return 1 if name in self.long and not equals else None
+        letters = short_letters(text)
+        if program == "nice" and re.fullmatch(r"-?[0-9]+", letters):
+            return 1
+        for number, letter in enumerate(letters):
+            if letter in self.valued:
+                return 1 if number < len(letters) - 1 else 2
+            if letter not in self.flags:
+                return None
+        return 1
+
+
+@attrs.frozen
+class _WithMore:
+    """Passes on what is found; a command gets words that nobody knows at its end."""
+
+    _look: Look
+
+    @property
+    def touched(self) -> Touched:
+        """What is gathered."""
+        return self._look.touched
+
+    def doubt(self, text: str) -> None:
+        """Pass it on."""
+        self._look.doubt(text)
+
+    def line(self, text: str) -> None:
+        """Pass it on."""
+        self._look.line(text)
+
+    def names(self, name: str, *, exported: bool = False) -> None:
+        """Pass it on."""
+        self._look.names(name, exported=exported)
+
+    def command(self, words: Sequence[Word], env: Sequence[tuple[str, Word]] = ()) -> None:
+        """Pass it on, with more words."""
+        self._look.command((*words, Word('$"…"', known=False, many=True)), env)
 
 
 def _env(args: Args, at: Look) -> None:
@@ -104,78 +133,69 @@ def _command(args: Args, at: Look) -> None:
     words = list(args.words)
     if words and words[0].known and words[0].text in {"-v", "-V"}:
         return
-    _wrapper(flags="p")(args, at)
+    _Wrapper(flags="p")(args, at)
 
 
 def _exec(args: Args, at: Look) -> None:
     if args.words:
-        _wrapper(flags="cl", valued="a")(args, at)
+        _Wrapper(flags="cl", valued="a")(args, at)
+
+
+_XARGS = _Wrapper(
+    flags="0rtpxo",
+    valued="nLPIdsEai",
+    long=("null", "no-run-if-empty", "max-args=", "max-procs=", "replace=", "delimiter="),
+)
 
 
 def _xargs(args: Args, at: Look) -> None:
-    def words_of(inner: tuple[Word, ...]) -> None:
-        more = Word('$"…"', known=False, many=True)
-        at.command((*inner, more))
+    _XARGS(args, _WithMore(at))
 
-    class Inner:
-        """Catches what xargs would run."""
 
-        touched = at.touched
-        doubt = staticmethod(at.doubt)
-        line = staticmethod(at.line)
-        names = staticmethod(at.names)
-
-        @staticmethod
-        def command(words: Sequence[Word], env: Sequence[tuple[str, Word]] = ()) -> None:  # noqa: ARG004
-            words_of(tuple(words))
-
-    options = _wrapper(
-        flags="0rtpxo",
-        valued="nLPIdsEai",
-        long=("null", "no-run-if-empty", "max-args=", "max-procs=", "replace=", "delimiter="),
-    )
-    options(args, Inner())
+_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_WRITES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
+_READS = frozenset({"-files0-from", "-newer", "-samefile", "-anewer", "-cnewer"})
 
 
 def _find(args: Args, at: Look) -> None:
     words = list(args.words)
-    starts = True
-    number = 0
+    if any(not word.known and word.may_be_option for word in words):
+        at.doubt("find: a word whose value is not known may be an action")
+        return
+    texts = [word.text if word.known else word.lead for word in words]
+    first = next(
+        (n for n, t in enumerate(texts) if t[:1] in {"-", "(", ")", "!", ","}
+         and t not in {"-H", "-L", "-P"}), len(words),
+    )  # fmt: skip
+    starts = [word for word in words[:first] if not word.text.startswith("-")]
+    for word in starts or [Word(".", lead=".")]:
+        at.touched.read(word)
+    number = first
     while number < len(words):
-        word = words[number]
-        text = word.text if word.known else word.lead
+        text, following = texts[number], words[number + 1 : number + 2]
         number += 1
-        if not word.known and word.may_be_option:
-            at.doubt("find: a word whose value is not known may be an action")
-            return
-        if text.startswith(("-", "(", ")", "!", ",")):
-            starts = starts and text in {"-H", "-L", "-P"}
-        if starts and not text.startswith("-"):
-            at.touched.read(word)
-        if text in {"-exec", "-execdir", "-ok", "-okdir"}:
-            end = number
-            while end < len(words) and not (
-                words[end].known
-                and (words[end].text == ";" or (words[end].text == "+" and end > number))
-            ):
-                end += 1
-            inner = words[number:end]
-            # What find puts in the place of {} is not known.
-            found = Word('$"{}"', known=False, lead="./")
-            at.command([found if w.known and "{}" in w.text else w for w in inner])
-            number = end + 1
-        elif text in {"-fprint", "-fprint0", "-fls", "-fprintf"}:
-            if number < len(words):
-                at.touched.write(words[number])
+        if text in _RUNS:
+            number = _find_runs(words, number, at)
+        elif text in _WRITES or text in _READS:
+            for word in following:
+                (at.touched.write if text in _WRITES else at.touched.read)(word)
             number += 1
         elif text == "-delete":
             at.touched.writes.add(None)
-        elif text in {"-files0-from", "-newer", "-samefile", "-anewer", "-cnewer"}:
-            if number < len(words):
-                at.touched.read(words[number])
-            number += 1
-    if not words or words[0].text.startswith("-"):
-        at.touched.read(Word(".", lead="."))
+
+
+def _find_runs(words: list[Word], start: int, at: Look) -> int:
+    """Look into the command of an action, and return where that ends."""
+    end = start
+    while end < len(words) and not (
+        words[end].known
+        and (words[end].text == ";" or (words[end].text == "+" and end > start))
+    ):
+        end += 1
+    # What find puts in the place of {} is not known.
+    found = Word('$"{}"', known=False, lead="./")
+    at.command([found if w.known and "{}" in w.text else w for w in words[start:end]])
+    return end + 1
 
 
 _PLAIN_SHELL = re.compile(r"-[aefnuvx]*c[aefnuvx]*")
@@ -308,20 +328,20 @@ _WORDS: Callable[[str], list[str]] = str.split
 
 RUNNING: dict[str, Program] = {
     "env": _env,
-    "timeout": _wrapper(
+    "timeout": _Wrapper(
         flags="v", valued="ks", before=1,
         long=("foreground", "preserve-status", "verbose", "signal=", "kill-after="),
     ),
-    "nice": _wrapper(valued="n", long=("adjustment=",)),
-    "nohup": _wrapper(),
-    "setsid": _wrapper(flags="cfw", long=("fork", "wait", "ctty")),
-    "stdbuf": _wrapper(valued="ioe", long=("input=", "output=", "error=")),
-    "ionice": _wrapper(flags="t", valued="cn"),
-    "time": _wrapper(flags="pv", long=("portability", "verbose")),
-    "busybox": _wrapper(),
-    "toybox": _wrapper(),
+    "nice": _Wrapper(valued="n", long=("adjustment=",)),
+    "nohup": _Wrapper(),
+    "setsid": _Wrapper(flags="cfw", long=("fork", "wait", "ctty")),
+    "stdbuf": _Wrapper(valued="ioe", long=("input=", "output=", "error=")),
+    "ionice": _Wrapper(flags="t", valued="cn"),
+    "time": _Wrapper(flags="pv", long=("portability", "verbose")),
+    "busybox": _Wrapper(),
+    "toybox": _Wrapper(),
     "command": _command,
-    "builtin": _wrapper(),
+    "builtin": _Wrapper(),
     "exec": _exec,
     "xargs": _xargs,
     "find": _find,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from toolcrib_shell.words import Word
+
 from .base import Args, Look, Program, short_letters
 
 
@@ -38,33 +40,13 @@ def _plain_sed(script: str) -> bool:
 
 
 def _sed(args: Args, at: Look) -> None:
-    if args.loose or (
-        args.has(long=("file", "in-place"), short="f") and not _only_in_place(args)
-    ):
+    from_file = args.has(long=("file", "in-place"), short="f") and not _only_in_place(args)
+    if args.loose or from_file:
         at.doubt("sed takes its script from where it cannot be seen")
         return
-    scripts, files, waiting, given = [], [], False, False
-    for word in args:
-        text = word.text
-        if waiting:
-            scripts.append(word)
-            waiting = False
-        elif text.startswith("--expression="):
-            scripts.append(word)
-            given = True
-        elif re.fullmatch(r"-[nErsuz]*e", text) or text == "--expression":
-            waiting = given = True
-        elif text.startswith("-") and text != "-":
-            letters = short_letters(text).partition("i")[0]
-            if set(letters) - set("nErsuz"):
-                at.doubt(f"sed: what its option {text} does is not known")
-        else:
-            files.append(word)
-    if not given:
-        scripts, files = files[:1], files[1:]
+    scripts, files = _taken_apart(args, at)
     for script in scripts:
-        source = script.text.removeprefix("--expression=")
-        if not script.known or not _plain_sed(source):
+        if not script.known or not _plain_sed(script.text.removeprefix("--expression=")):
             at.doubt("the script of sed may write or run something")
     in_place = args.has(long=("in-place",)) or any(
         "i" in short_letters(text) for text in args.options()
@@ -73,6 +55,27 @@ def _sed(args: Args, at: Look) -> None:
         at.touched.read(word)
         if in_place:
             at.touched.write(word)
+
+
+def _taken_apart(args: Args, at: Look) -> tuple[list[Word], list[Word]]:
+    """Return the scripts, and the files."""
+    scripts: list[Word] = []
+    operands: list[Word] = []
+    waiting = given = False
+    for word in args:
+        text = word.text
+        if waiting or text.startswith("--expression="):
+            scripts.append(word)
+            given, waiting = True, False
+        elif re.fullmatch(r"-[nErsuz]*e", text) or text == "--expression":
+            waiting = True
+        elif text.startswith("-") and text != "-":
+            letters = short_letters(text).partition("i")[0]
+            if set(letters) - set("nErsuz"):
+                at.doubt(f"sed: what its option {text} does is not known")
+        else:
+            operands.append(word)
+    return (scripts, operands) if given else (operands[:1], operands[1:])
 
 
 def _only_in_place(args: Args) -> bool:
