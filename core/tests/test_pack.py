@@ -1,6 +1,6 @@
 """Packs: tools from functions, the functions beside them, resources, sources and hooks."""
 
-# ruff: noqa: D101, FBT001, FBT002 - handlers of every kind are the material
+# ruff: noqa: FBT001, FBT002 - handlers of every kind are the material
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ FORMS = (
 class Leaks:
     """A pack that says its secret in every way there is."""
 
-    def __init__(self):  # noqa: C901 - one tool for each way out
+    def __init__(self):
         self.pack = pack = Pack("leaky")
         self.go_on = threading.Event()
 

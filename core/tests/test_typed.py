@@ -1,6 +1,6 @@
 """Typed handlers: values of exactly the declared types, or a refusal."""
 
-# ruff: noqa: D101, FBT001 - handlers of every kind are the material
+# ruff: noqa: FBT001 - handlers of every kind are the material
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """From types to JSON Schema."""
 
-# ruff: noqa: B008, D101, FBT001, PLR0917 - handlers of every kind are the material
+# ruff: noqa: B008, FBT001, PLR0917 - handlers of every kind are the material
 
 import dataclasses
 import datetime as dt

@@ -220,10 +220,10 @@ def clash(some, others):
 
 @settings(max_examples=150, deadline=None)
 @given(STEPS)
-def test_exclusion_holds_and_everybody_gets_through(steps):  # noqa: C901 - one story
+def test_exclusion_holds_and_everybody_gets_through(steps):
     """Whatever is asked, given back and withdrawn: no two clash, and nobody hangs."""
 
-    async def main():  # noqa: C901
+    async def main():
         locks = Locks()
         # Cancelled waiters withdraw only a moment later, as in the event loop.
         held, waiting, leaving = [], [], []

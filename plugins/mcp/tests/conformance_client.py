@@ -190,7 +190,7 @@ async def main(url: str) -> int:
         return 0 if hub.servers["peer"].connection.state == "connected" else 1
 
 
-async def _scenario(  # noqa: C901 - one branch for each of the suite's
+async def _scenario(
     call: Any, box: Any, hub: Any, tools: list[str]
 ) -> None:
     if SCENARIO in {"tools_call", "request-metadata", "http-standard-headers"}:
