@@ -220,7 +220,8 @@ def _validator(name: str, mark: Any) -> Iterator[tuple[str, Any]]:
         case "_MaxLengthValidator":
             yield "most", mark.max_length
         case "_InValidator":
-            yield "in", mark.options
+            # attrs keeps a set as a tuple, in an order that differs in every process.
+            yield "in", getattr(mark, "_original_options", mark.options)
         case "_MatchesReValidator":
             yield "pattern", _expression(mark.pattern, mark.match_func)
         case "_OptionalValidator":
