@@ -22,6 +22,7 @@ __all__ = ["Corpus"]
 # With more files than this, servers are trusted to find the old ones by themselves.
 _SMALL = 300
 _LARGEST = 256 * 1024
+_MOST_ANSWERS = 256
 _KEPT_BYTES = 32 * 1024 * 1024
 
 
@@ -38,14 +39,17 @@ class Corpus:
         self._born: dict[str, float] = {}
         self._texts: dict[str, bytes] = {}
         self._size = 0
+        self._answers: dict[tuple[str, tuple[str, ...], float, int], list[str]] = {}
 
     def start(self, files: Iterable[str]) -> None:
         """Take the files as they are."""
+        self._answers.clear()
         for path in files:
             self._add(path)
 
     def update(self, changes: Iterable[Change], now: float) -> None:
         """Take changes; *now* is when they were noticed."""
+        self._answers.clear()
         for change in changes:
             self._size -= len(self._texts.pop(change.path, b""))
             if change.kind == "created":
@@ -72,6 +76,17 @@ class Corpus:
             since: Files that are older are left to the server if there are many.
             most: How many are returned at most; new ones come first.
         """
+        key = (name, tuple(languages), since, most)
+        found = self._answers.get(key)
+        if found is None:
+            if len(self._answers) >= _MOST_ANSWERS:
+                self._answers.clear()
+            found = self._answers[key] = self._search(*key)
+        return found
+
+    def _search(
+        self, name: str, languages: tuple[str, ...], since: float, most: int
+    ) -> list[str]:
         paths = set().union(*(self._paths.get(each, set()) for each in languages))
         new = {path for path in paths if self._born.get(path, 0.0) >= since}
         if len(paths) > _SMALL:

@@ -30,11 +30,11 @@ class Benches:
         Raises:
             Unavailable: the pack's settings cannot be used.
         """
-        root = os.path.realpath(host.workspace.root)
+        root = os.fspath(host.workspace.root)
         bench = self._benches.get(root)
         if bench is None:
             bench = Bench(host)
-            journal.recover(host, root)
+            journal.recover(host, bench.root)
             self._benches[root] = bench
         return bench
 

@@ -219,8 +219,18 @@ class Changes:
 
 def plain(value: Any) -> Any:
     """Return an output as a JSON value."""
-    return attrs.asdict(value, value_serializer=_listed)
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    names = _NAMES.get(type(value))
+    if names is None:
+        return value
+    return {name: plain(getattr(value, name)) for name in names}
 
 
-def _listed(_: Any, __: Any, value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+_NAMES: dict[type, tuple[str, ...]] = {
+    kind: tuple(field.name for field in attrs.fields(kind))
+    for kind in (
+        *(ActionFound, Actions, Call, Calls, ChangedFile, Changes, Diagnostic, Diagnostics),
+        *(Hover, Hovers, Location, Locations, ServerState, Source, Status, Symbol, Symbols),
+    )
+}

@@ -23,6 +23,8 @@ def page(
     Raises:
         Invalid: the cursor is none, or of another answer than today's.
     """
+    if cursor is None and len(items) <= limit:
+        return items, None
     digest = hashlib.sha256("\n".join(map(key, items)).encode("utf-8", "replace"))
     mark = digest.hexdigest()[:12]
     start = 0
