@@ -27,6 +27,7 @@ MEMBERS = sorted(
 )
 SOURCES = sorted(path for member in MEMBERS for path in member.glob("src/**/*.py"))
 LARGEST_MODULE = 300
+LARGEST_OF_PACKS = 360  # where one protocol or grammar is told in one piece
 LONGEST_FUNCTION = 50
 _SILENT = {
     tokenize.COMMENT,
@@ -119,7 +120,12 @@ def test_there_is_something_to_look_at(modules, tracked):
 
 def test_no_module_is_longer_than_a_person_holds_in_mind(modules):
     """Blank lines, comments and docstrings are free."""
-    long = {named(m.path): len(m.code) for m in modules if len(m.code) > LARGEST_MODULE}
+    core = ROOT / "core"
+    long = {
+        named(m.path): len(m.code)
+        for m in modules
+        if len(m.code) > (LARGEST_MODULE if core in m.path.parents else LARGEST_OF_PACKS)
+    }
     assert long == {}
 
 
@@ -348,4 +354,4 @@ def test_what_the_readme_says_to_type_is_what_is_run():
     for command in commands:
         (session,) = re.findall(r"nox -s (\w+)$", command)
         assert session in run
-    assert {"tests", "lint", "types", "docs", "demo", "isolated", "build", "peers"} <= run
+    assert {"tests", "lint", "types", "docs", "demo", "build", "peers"} <= run
