@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import time
 
 from collections.abc import AsyncIterator, Callable
@@ -85,7 +86,21 @@ def marked() -> list[int]:
                 state = (folder / "stat").read_bytes().rpartition(b")")[2].split()[0]
                 if MARK.encode() + b"=" in (folder / "environ").read_bytes() and state != b"Z":
                     found.append(int(folder.name))
-    return found
+    return [pid for pid in found if not _is_a_siblings(pid)]
+
+
+def _is_a_siblings(pid: int) -> bool:
+    """Tell whether a process was started by a test run beside this one."""
+    while pid > 1 and pid != os.getpid():
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            return False
+        parent = int(stat[1])
+        if parent == os.getppid():
+            return True
+        pid = parent
+    return False
 
 
 def tool(name: str, schema: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
