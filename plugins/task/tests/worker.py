@@ -27,12 +27,13 @@ def main(folder: Path, name: str, seed: int) -> None:
                 return
             time.sleep(0.02)
             continue
-        if dice.random() < 0.02:
-            time.sleep(dice.random() * 0.01)
         begun = store.update(
             "g", task.id, Change(status="working"), version=task.version, by=name
         )
+        # Where a kill matters: before the effect, and between it and the report.
+        time.sleep(dice.random() * 0.008)
         os.write(effects, f"{task.id} {name}\n".encode())
+        time.sleep(dice.random() * 0.008)
         store.update(
             "g", task.id, Change(status="done", evidence=f"line of {name}"),
             version=begun[0].version, by=name,

@@ -45,8 +45,12 @@ class Reaper:
         if not self._works:
             return False
         with self._lock:
+            # The list is exact only while no child ends: other programs may be ending
+            # now, and an orphan may be, so it is read again.
+            if self._leaders:
+                return False
             try:
-                others = self._children() - self._leaders
+                others = self._children() | self._children()
             except OSError:
                 return False
             for pid in others:

@@ -23,6 +23,19 @@ TOKENS = frozenset({
     "esac", "fi", "for", "if", "in", "select", "then", "until", "while", "{", "|", "|&", "||",
     "}", "!",
 })  # fmt: skip
+# Words of syntax, which count as such only if they stand alone.
+_WORDS = frozenset({
+    "!", "[[", "case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "in", "select",
+    "then", "until", "while", "{", "}",
+})  # fmt: skip
+# What is one word if nothing stands between.
+_GLUE = frozenset({
+    "ansi_c_string", "arithmetic_expansion", "brace_expression", "command_name",
+    "command_substitution", "concatenation", "expansion", "extglob_pattern", "number",
+    "process_substitution", "raw_string", "regex", "simple_expansion", "string", "word",
+    "variable_assignment", "variable_name",
+})  # fmt: skip
+_ENDS = re.compile(rb"[ \t\n;&|()<>]|\Z")
 EXPANSIONS = frozenset({
     "arithmetic_expansion", "command_substitution", "expansion", "process_substitution",
     "simple_expansion",
@@ -54,16 +67,27 @@ class WordReader:
 
     def _children(self, node: Node, *, loose: bool = True) -> Iterator[Node]:
         """Give a node's children, certain that nothing stands between them."""
-        at = node.start_byte
+        at, before = node.start_byte, ""
         for child in node.children:
             gap = self._source[at : child.start_byte]
+            if loose and not gap and before in _GLUE and child.type in _GLUE:
+                unclear(f"{self._of(child)!r} is glued to the word before it")
+            before = child.type
             if gap and not (loose and _BLANK.fullmatch(gap)):
                 unclear(f"{self._text(gap)!r} is no blank between words")
             at = max(at, child.end_byte)
+            if child.type in _WORDS and not _ENDS.match(self._source, child.end_byte):
+                unclear(f"{child.type!r} is glued to what follows, and so no word of syntax")
             yield child
         gap = self._source[at : node.end_byte]
         if node.children and gap and not (loose and _BLANK.fullmatch(gap)):
             unclear(f"{self._text(gap)!r} is no blank between words")
+
+    def around(self, root: Node) -> None:
+        """Make certain that nothing stands before or behind the whole tree."""
+        for gap in (self._source[: root.start_byte], self._source[root.end_byte :]):
+            if not _BLANK.fullmatch(gap):
+                unclear(f"{self._text(gap)!r} is no blank between words")
 
     @staticmethod
     def _text(raw: bytes) -> str:

@@ -26,6 +26,7 @@ __all__ = ["read"]
 
 _LONGEST = 200_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUIET = re.compile(r"/dev/(?:null|stdin|stdout|stderr|fd/[0-9]+)")
 # Words that the shell takes for syntax where a command begins, and the parser does not.
 _RESERVED = frozenset({
@@ -57,7 +58,9 @@ def read(text: str) -> Line:
         root = _parser().parse(source).root_node
         if root.has_error:
             unclear("it is not complete, or no shell text that can be read for certain")
-        Reader(source, line).statements(root)
+        reader = Reader(source, line)
+        reader.around(root)
+        reader.statements(root)
     except UnclearError as error:
         line.doubt(str(error))
     except UnicodeEncodeError:
@@ -124,7 +127,7 @@ class Reader(WordReader):
     def _for(self, node: Node) -> None:
         for child in self._children(node):
             if child.type == "variable_name":
-                self._line.assigned.append((self._of(child), None))
+                self._line.assigned.append((self._name(child), None))
             elif child.type == "do_group" or not child.is_named:
                 self._statement(child)
             else:
@@ -226,12 +229,19 @@ class Reader(WordReader):
             unclear(f"{self._of(node)!r} is a word of the shell's own there")
         return self.word(inner[0])
 
+    def _name(self, node: Node) -> str:
+        """Return a variable's name; the parser takes other words for one as well."""
+        name = self._of(node)
+        if not _NAME.fullmatch(name):
+            unclear(f"{name!r} is no name of a variable")
+        return name
+
     def _set(self, node: Node) -> tuple[str, Word]:
         """Read an assignment: the name, and the value."""
         name, value = "", Word("", lead="")
         for child in self._children(node, loose=False):
             if child.type == "variable_name":
-                name = self._of(child)
+                name = self._name(child)
             elif child.type == "subscript":
                 unclear("the place in a list is arithmetic, which may run what it names")
             elif child.type == "array":
