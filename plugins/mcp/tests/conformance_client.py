@@ -190,9 +190,7 @@ async def main(url: str) -> int:
         return 0 if hub.servers["peer"].connection.state == "connected" else 1
 
 
-async def _scenario(
-    call: Any, box: Any, hub: Any, tools: list[str]
-) -> None:
+async def _scenario(call: Any, box: Any, hub: Any, tools: list[str]) -> None:
     if SCENARIO in {"tools_call", "request-metadata", "http-standard-headers"}:
         await call("add_numbers", {"a": 5, "b": 3})
     elif SCENARIO == "sse-retry":
