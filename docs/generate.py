@@ -56,7 +56,8 @@ def commands() -> str:
     """Return the page of commands: the help of each."""
     parts = ["# Command line\n\n`pip install 'toolcrib[cli]'` brings the command `toolcrib`.\n"]
     for path, command in _walk(cli, ("toolcrib",)):
-        context = click.Context(command, info_name=path[-1], parent=_parent(path[:-1]))
+        parent = _parent(path[:-1])
+        context = click.Context(command, info_name=path[-1], parent=parent, terminal_width=80)
         parts.append(f"## `{' '.join(path)}`\n\n```text\n{command.get_help(context)}\n```\n")
     return NOTE + "\n".join(parts)
 
