@@ -52,7 +52,9 @@ def install(session: nox.Session, *groups: str, members: list[str] = MEMBERS) ->
 
 def schema_suite(session: nox.Session) -> str:
     """Unpack the JSON Schema test suite, which comes with jsonschema's source archive."""
-    folder = Path(session.create_tmp()).resolve() / "schema-suite"
+    # Not the session's own folder for temporary files: nox would then keep those of the
+    # tests below the checkout, where language servers skip what git ignores.
+    folder = Path(session.cache_dir).resolve() / "schema-suite"
     if not any(folder.glob("*/json")):
         session.install("pip")
         session.run(
@@ -109,7 +111,7 @@ def demo(session: nox.Session) -> None:
 @nox.parametrize("member", MEMBERS, ids=MEMBERS)
 def isolated(session: nox.Session, member: str) -> None:
     """Install one distribution's wheel with the core alone and run its own tests."""
-    wheels = Path(session.create_tmp()) / "wheels"
+    wheels = Path(session.cache_dir).resolve() / "wheels" / member.replace("/", "-")
     shutil.rmtree(wheels, ignore_errors=True)
     session.install(*CONSTRAINTS, "build", *group("test"))
     shared = {"contrib/net", "contrib/runners"} & set(MEMBERS)  # libraries of other packs
