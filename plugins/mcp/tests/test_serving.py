@@ -48,6 +48,25 @@ async def _http_client(url: str, token: str, options: Any) -> AsyncIterator[Clie
         yield client
 
 
+def _accepting(url: str, seconds: float = 20.0) -> None:
+    """Wait until the address that was announced takes connections."""
+    import socket
+    import time
+
+    from urllib.parse import urlsplit
+
+    place = urlsplit(url)
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection((place.hostname, place.port), timeout=1).close()
+        except OSError:
+            assert time.monotonic() < end, f"{url} takes no connections"
+            time.sleep(0.02)
+        else:
+            return
+
+
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Port]:
     """One HTTP server for all tests of this file."""
@@ -63,6 +82,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Port]:
     assert process.stderr is not None
     while not (line := process.stderr.readline()).startswith("serving on"):
         assert process.poll() is None, line
+    _accepting(line.split()[-1])
     yield Port(line.split()[-1], process)
     process.terminate()
     process.wait(10)
