@@ -1,8 +1,4 @@
-"""What is measured of toolcrib: each row gives seconds of ours, and of its floor.
-
-``python rows.py ROW`` prints both as JSON. A floor is what the same work costs without
-a framework, measured in turn with ours in the same process.
-"""
+"""What is measured of the core."""
 
 from __future__ import annotations
 
@@ -23,22 +19,14 @@ import tempfile
 import time
 import typing
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import material
 
 from material import ARGUMENTS, PACK, SCHEMA, WRONG, least, timed
-
-
-ROWS: dict[str, Callable[[Path], list[float]]] = {}
-
-
-def row(function: Callable[[Path], list[float]]) -> Callable[[Path], list[float]]:
-    """Add a row under the function's name."""
-    ROWS[function.__name__.replace("_", "-")] = function
-    return function
+from measuring import main, row
 
 
 # -- starting -------------------------------------------------------------------------
@@ -659,18 +647,6 @@ def artifact(folder: Path) -> list[float]:
         return timed(both)
 
     return least(ours, floor, rounds=15)
-
-
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as name:
-        yield Path(name).resolve()
-
-
-def main() -> None:
-    """Measure one row."""
-    with _folder() as folder:
-        print(json.dumps(ROWS[sys.argv[1]](folder)))
 
 
 if __name__ == "__main__":

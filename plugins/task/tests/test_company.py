@@ -12,8 +12,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from toolcrib_task.model import NewTask
 from toolcrib_task.store import Change, SqliteTasks
 
@@ -133,22 +131,3 @@ def test_parallel_endings_do_not_undo_each_other(tmp_path):
             assert (counts["done"], counts["open"]) == (12, 8 + 3)
     one.close()
     two.close()
-
-
-BASE = """
-CREATE TABLE t (seq INTEGER PRIMARY KEY AUTOINCREMENT, grp TEXT NOT NULL, title TEXT NOT NULL)
-"""
-
-
-@pytest.mark.slow
-def test_speed_beside_plain_sqlite(tmp_path, record_property):
-    """Create, claim, complete: no slower than the same statements written down plainly."""
-    import importlib.util
-
-    path = Path(__file__).with_name("measure.py")
-    spec = importlib.util.spec_from_file_location("measure", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    ratio = module.ratio(tmp_path, 500)
-    record_property("ratio", ratio)
-    assert ratio >= 0.7

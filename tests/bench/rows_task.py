@@ -1,13 +1,9 @@
-"""Create, claim and complete per second, beside the same statements in plain SQLite.
-
-``python plugins/task/tests/measure.py`` prints both.
-"""
+"""What is measured of the task pack."""
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
-import sys
-import tempfile
 import time
 
 from pathlib import Path
@@ -16,8 +12,12 @@ from toolcrib_task.model import NewTask
 from toolcrib_task.schema import MIGRATIONS
 from toolcrib_task.store import Change, SqliteTasks
 
+from material import least
+from measuring import main, row
+
 
 def ours(folder: Path, count: int) -> float:
+    """Seconds of one task's create, claim and complete."""
     store = SqliteTasks(folder / "ours.db", time=time.time)
     started = time.perf_counter()
     for _ in range(count):
@@ -26,7 +26,7 @@ def ours(folder: Path, count: int) -> float:
         store.update("g", task.id, Change(status="done"), version=task.version, by="me")
     taken = time.perf_counter() - started
     store.close()
-    return count / taken
+    return taken / count
 
 
 def plain(folder: Path, count: int) -> float:
@@ -39,8 +39,8 @@ def plain(folder: Path, count: int) -> float:
         db.execute("BEGIN IMMEDIATE")
         db.execute("UPDATE counter SET number = number + 1")
         db.execute(
-            "INSERT INTO tasks (grp, title, description, status, priority, repeatable, metadata,"
-            " created, updated, change) VALUES ('g', 'x', '', 'open', 1, 0, '{}', ?, ?, 1)",
+            "INSERT INTO tasks (grp, title, description, status, priority, repeatable,"
+            " metadata, created, updated, change) VALUES ('g', 'x', '', 'open', 1, 0, '{}', ?, ?, 1)",
             (now, now),
         )
         db.execute("COMMIT")
@@ -52,8 +52,8 @@ def plain(folder: Path, count: int) -> float:
         ).fetchone()
         db.execute("UPDATE counter SET number = number + 1")
         db.execute(
-            "UPDATE tasks SET status = 'claimed', owner = 'me', lease = ?, attempt = attempt + 1,"
-            " version = version + 1, updated = ?, change = 2 WHERE seq = ? RETURNING *",
+            "UPDATE tasks SET status = 'claimed', owner = 'me', lease = ?,"
+            " attempt = attempt + 1, version = version + 1, updated = ?, change = 2 WHERE seq = ? RETURNING *",
             (now + 60, now, seq),
         ).fetchone()
         db.execute("COMMIT")
@@ -62,29 +62,29 @@ def plain(folder: Path, count: int) -> float:
         db.execute("SELECT * FROM tasks WHERE seq = ? AND grp = 'g'", (seq,)).fetchone()
         db.execute("UPDATE counter SET number = number + 1")
         db.execute(
-            "UPDATE tasks SET status = 'done', lease = NULL, version = version + 1, updated = ?,"
-            " change = 3 WHERE seq = ? RETURNING *",
+            "UPDATE tasks SET status = 'done', lease = NULL, version = version + 1,"
+            " updated = ?, change = 3 WHERE seq = ? RETURNING *",
             (now, seq),
         ).fetchone()
         db.execute("SELECT task FROM needs WHERE on_task = ?", (seq,)).fetchall()
         db.execute("COMMIT")
     taken = time.perf_counter() - started
     db.close()
-    return count / taken
+    return taken / count
 
 
-def ratio(folder: Path, count: int) -> float:
-    """The better of three, each way round; other work on the machine hits both alike."""
-    found = []
-    for number in range(3):
-        at = folder / str(number)
+@row
+def task_cycle(folder: Path) -> list[float]:
+    """Create, claim and complete a task; the floor is the same statements, plainly."""
+    numbers = itertools.count()
+
+    def fresh() -> Path:
+        at = folder / str(next(numbers))
         at.mkdir()
-        found.append(ours(at, count) / plain(at, count))
-    return max(found)
+        return at
+
+    return least(lambda: ours(fresh(), 500), lambda: plain(fresh(), 500))
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name:
-        at = Path(name)
-        n = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-        print(f"toolcrib-task: {ours(at, n):.0f}/s, plain SQLite: {plain(at, n):.0f}/s")  # noqa: T201
+    main()
