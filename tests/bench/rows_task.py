@@ -40,7 +40,8 @@ def plain(folder: Path, count: int) -> float:
         db.execute("UPDATE counter SET number = number + 1")
         db.execute(
             "INSERT INTO tasks (grp, title, description, status, priority, repeatable,"
-            " metadata, created, updated, change) VALUES ('g', 'x', '', 'open', 1, 0, '{}', ?, ?, 1)",
+            " metadata, created, updated, change)"
+            " VALUES ('g', 'x', '', 'open', 1, 0, '{}', ?, ?, 1)",
             (now, now),
         )
         db.execute("COMMIT")
@@ -53,7 +54,8 @@ def plain(folder: Path, count: int) -> float:
         db.execute("UPDATE counter SET number = number + 1")
         db.execute(
             "UPDATE tasks SET status = 'claimed', owner = 'me', lease = ?,"
-            " attempt = attempt + 1, version = version + 1, updated = ?, change = 2 WHERE seq = ? RETURNING *",
+            " attempt = attempt + 1, version = version + 1, updated = ?, change = 2"
+            " WHERE seq = ? RETURNING *",
             (now + 60, now, seq),
         ).fetchone()
         db.execute("COMMIT")
