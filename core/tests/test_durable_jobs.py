@@ -9,12 +9,12 @@ import stat
 
 import pytest
 
-from toolcrib.durablejobs import DurableJobs
 from toolcrib.errors import Busy, NotFound, RecordError, Refused
 from toolcrib.host import SystemClock
-from toolcrib.identity import is_alive, start_of
-from toolcrib.joblog import JobLog
 from toolcrib.jobs import LostError
+from toolcrib.jobs.durable import DurableJobs
+from toolcrib.jobs.identity import is_alive, start_of
+from toolcrib.jobs.log import JobLog
 
 
 class Kind:

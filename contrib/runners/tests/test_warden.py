@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from toolcrib.durablejobs import DurableJobs
 from toolcrib.host import SystemClock
+from toolcrib.jobs.durable import DurableJobs
 
 from toolcrib_runners import (
     CommandAgents,
@@ -28,7 +28,7 @@ from toolcrib_runners import (
 HOST = """
 import asyncio, os, sys, json
 from pathlib import Path
-from toolcrib.durablejobs import DurableJobs
+from toolcrib.jobs.durable import DurableJobs
 from toolcrib.host import SystemClock
 from toolcrib_runners import CommandAgents, ProcessKind, Warden
 

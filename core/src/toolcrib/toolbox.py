@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from .conversation.runnable import RunnablePack
     from .conversation.session import Session
     from .discovery.findings import Findings
-    from .durablejobs import DurableJobs
     from .events import Event
     from .host import Host
     from .jobs import MemoryJobs
+    from .jobs.durable import DurableJobs
     from .permission import RuleSet
     from .record import Ledger
     from .search import SearchIndex
@@ -78,9 +78,9 @@ class Toolbox:
         ledger: Ledger | None = None,
     ) -> None:
         from .conversation.health import Health  # noqa: PLC0415 - see above
-        from .durablejobs import jobs_for  # noqa: PLC0415
         from .events import EventLog  # noqa: PLC0415
         from .host import Folder, NobodyAsks, SystemClock  # noqa: PLC0415
+        from .jobs.durable import jobs_for  # noqa: PLC0415
         from .projection import ProjectionCache  # noqa: PLC0415
         from .validator import Validators  # noqa: PLC0415
 

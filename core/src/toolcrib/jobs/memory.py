@@ -1,9 +1,4 @@
-"""Jobs: everything that outlives a call, of every kind, behind one protocol.
-
-A *kind* (a sub-agent, a background process, a remote task) is something with a name
-and a ``run(control, arguments)`` coroutine. The store that is here keeps jobs in
-memory; a durable one implements the same methods.
-"""
+"""Jobs that live as long as the toolbox."""
 
 from __future__ import annotations
 
@@ -11,115 +6,23 @@ import asyncio
 import secrets as random
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .errors import Busy, NotFound, Refused
-from .identity import start_of
-from .joblog import JobLog
+from toolcrib.errors import Busy, NotFound, Refused
+
+from .control import JobControl
+from .kind import JobKind
+from .owned import OwnedJobs
+from .record import JobRecord, JobStatus
 
 
 if TYPE_CHECKING:
-    from .context import Clock
+    from toolcrib.context import Clock
 
 
-__all__ = [
-    "FINAL",
-    "JobControl",
-    "JobKind",
-    "JobLog",
-    "JobRecord",
-    "LostError",
-    "MemoryJobs",
-    "OwnedJobs",
-    "start_of",
-]
-
-JobStatus = Literal["running", "done", "failed", "stopped", "lost"]
-
-FINAL = frozenset({"done", "failed", "stopped", "lost"})
-"""States that never change again."""
-
-
-class LostError(Exception):
-    """Raised by a kind that cannot take a job up again; the text says what is known."""
-
-
-@attrs.frozen(kw_only=True)
-class JobRecord:
-    """A job as it is at one moment.
-
-    Attributes:
-        owner: The conversation that started it; nobody else sees it.
-        size: Bytes of output written so far.
-        kept_from: Offset of the oldest byte of output that is still kept.
-        result: JSON-safe value of a job that is done.
-        error: Why it failed.
-        started, ended: Seconds since the epoch.
-    """
-
-    id: str
-    kind: str
-    owner: str
-    status: JobStatus = "running"
-    size: int = 0
-    kept_from: int = 0
-    result: Any = attrs.field(default=None, hash=False)
-    error: str | None = None
-    started: float
-    ended: float | None = None
-
-
-class JobControl:
-    """What a running job is given."""
-
-    def __init__(self, job_id: str, limit: int) -> None:
-        self.id = job_id
-        self._limit = limit
-        self._kept = bytearray()
-        self._dropped = 0
-
-    def write(self, data: bytes) -> None:
-        """Add output; the oldest gives way, counted, when there is too much."""
-        self._kept += data
-        surplus = len(self._kept) - self._limit
-        if surplus > 0:
-            del self._kept[:surplus]
-            self._dropped += surplus
-
-    @property
-    def kept_from(self) -> int:
-        """Offset of the oldest byte that is still kept."""
-        return self._dropped
-
-    @property
-    def size(self) -> int:
-        """Bytes written in all."""
-        return self._dropped + len(self._kept)
-
-    def tail(self, size: int) -> bytes:
-        """Return the last bytes of its output."""
-        return bytes(self._kept[-size:]) if size else b""
-
-    def read(self, offset: int, size: int) -> bytes:
-        """Return output from an offset; asking again gives the same bytes."""
-        start = max(offset - self._dropped, 0)
-        return bytes(self._kept[start : start + size])
-
-
-class JobKind(Protocol):
-    """How jobs of one kind are run."""
-
-    @property
-    def name(self) -> str:
-        """The kind's name, such as ``process``."""
-
-    async def run(self, control: JobControl, arguments: Mapping[str, Any]) -> Any:
-        """Run a job to its end and return its JSON-safe result.
-
-        Cancelled when the job is stopped: end everything that was started.
-        """
+__all__ = ["MemoryJobs"]
 
 
 class _Running:
@@ -261,43 +164,3 @@ class MemoryJobs:
             let_go = getattr(kind, "let_go", None)
             if let_go is not None:
                 await let_go()
-
-
-@attrs.frozen
-class OwnedJobs:
-    """The jobs of one conversation (:class:`toolcrib.context.Jobs`)."""
-
-    _jobs: MemoryJobs
-    _owner: str
-
-    def register(self, kind: JobKind) -> JobKind:
-        """Make a kind known to the app's jobs, and return the one that counts.
-
-        A kind of that name that is there already stays: one kind is shared by all packs.
-        """
-        self._jobs.register(kind)
-        return self._jobs.kind(kind.name) or kind
-
-    async def start(self, kind: str, arguments: Mapping[str, Any]) -> JobRecord:
-        """Start a job of a kind."""
-        return await self._jobs.start(kind, arguments, owner=self._owner)
-
-    async def get(self, job_id: str) -> JobRecord:
-        """Return a job as it is now."""
-        return await self._jobs.get(job_id, owner=self._owner)
-
-    async def output(self, job_id: str, *, offset: int = 0, size: int = 65536) -> bytes:
-        """Return output from an offset."""
-        return await self._jobs.output(job_id, owner=self._owner, offset=offset, size=size)
-
-    async def wait(self, job_id: str, *, timeout: float | None = None) -> JobRecord:
-        """Wait until it is in a final state, or the timeout (seconds) passes."""
-        return await self._jobs.wait(job_id, owner=self._owner, timeout=timeout)
-
-    async def stop(self, job_id: str) -> JobRecord:
-        """Stop it and everything it started."""
-        return await self._jobs.stop(job_id, owner=self._owner)
-
-    async def list(self) -> tuple[JobRecord, ...]:
-        """Return the conversation's jobs, oldest first."""
-        return await self._jobs.list(owner=self._owner)

@@ -22,19 +22,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
-from .errors import Busy, NotFound, Refused
+from toolcrib.errors import Busy, NotFound, Refused
+
+from .control import DurableControl
+from .file import open_jobs
 from .identity import is_alive, start_of
-from .jobcontrol import AdoptingKind, DurableControl
-from .jobfile import open_jobs
-from .joblog import JobLog
-from .jobs import FINAL, JobKind, JobRecord, JobStatus, LostError, MemoryJobs, OwnedJobs
+from .kind import JobKind
+from .log import JobLog
+from .memory import MemoryJobs
+from .owned import OwnedJobs
+from .record import FINAL, JobRecord, JobStatus, LostError
 
 
 if TYPE_CHECKING:
-    from .context import Clock
+    from toolcrib.context import Clock
 
 
-__all__ = ["AdoptingKind", "DurableControl", "DurableJobs", "jobs_for"]
+__all__ = ["DurableJobs", "jobs_for"]
 
 _LOOK = 0.2
 
@@ -108,7 +112,7 @@ class DurableJobs:
 
     def owned(self, owner: str) -> OwnedJobs:
         """Return the jobs of one conversation, as its tools see them."""
-        return OwnedJobs(cast("Any", self), owner)
+        return OwnedJobs(self, owner)
 
     # -- starting --------------------------------------------------------------------
 

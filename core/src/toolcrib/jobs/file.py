@@ -7,7 +7,7 @@ import sqlite3
 
 from pathlib import Path
 
-from .errors import RecordError
+from toolcrib.errors import RecordError
 
 
 __all__ = ["open_jobs"]
