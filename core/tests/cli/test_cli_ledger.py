@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -68,6 +69,42 @@ def test_the_chain_is_verified_and_exported(home, told):
     assert list(check_export(home.run("ledger", "export").stdout.splitlines())) == []
     events = [json.loads(line) for line in home.run("ledger", "tail").stdout.splitlines()]
     assert {"intent", "outcome", "question"} <= {event["kind"] for event in events}
+
+
+def test_what_is_old_is_pruned_and_the_chain_still_holds(home, told, monkeypatch):
+    """A dry run says the same and keeps all; young receipts stay."""
+    assert home.json("ledger", "prune", "--older-than", "1h")["entries"] == 0
+    later = time.time() + 40 * 86_400
+    monkeypatch.setattr("time.time", lambda: later)
+    before = home.run("ledger", "export").stdout
+    tried = home.json("ledger", "prune", "--older-than", "30d", "--dry-run")
+    assert home.run("ledger", "export").stdout == before
+    gone = home.json("ledger", "prune", "--older-than", "30d")
+    assert gone == tried | {"dry_run": False, "compacted": True}
+    assert gone["contents"] == 1
+    assert home.json("ledger", "verify")["faults"] == []
+    assert list(check_export(home.run("ledger", "export").stdout.splitlines())) == []
+    (question,) = home.json("ledger", "questions")
+    assert question["pending"]
+
+
+def test_pruning_names_conversation_and_age(home, told):
+    """An unknown conversation is exit code 1; an age that is none is wrong use."""
+    assert home.run("ledger", "prune", "c", "--older-than", "1d").exit_code == 0
+    assert home.run("ledger", "prune", "missing", "--older-than", "1d").exit_code == 1
+    for age in ("30", "d", "-1d", "1.5d", "5y"):
+        result = home.run("ledger", "prune", "--older-than", age)
+        assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_a_conversation_is_forgotten_whole(home, told):
+    """A dry run keeps it; its question goes too."""
+    assert home.run("ledger", "forget", "c", "--dry-run").stdout.startswith("Would remove of c")
+    assert [one["conversation"] for one in home.json("ledger", "list")] == ["c"]
+    assert home.json("ledger", "forget", "c")["contents"] == 1
+    assert home.json("ledger", "list") == home.json("ledger", "questions") == []
+    assert home.json("ledger", "verify")["faults"] == []
+    assert home.run("ledger", "forget", "c").exit_code == 1
 
 
 def test_revoking_what_does_not_stand_is_wrong(home, told):

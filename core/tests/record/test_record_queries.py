@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from toolcrib.errors import RecordError
 from toolcrib.question import Deny
-from toolcrib.record import check_export
+from toolcrib.record import Ledger, check_export
 
 
 def test_each_reader_has_its_own_cursor(ledger, run):
@@ -160,3 +163,53 @@ def test_forgetting_leaves_nothing_but_a_note(ledger, make, run):
     assert ledger.verify() == ()
     assert ledger.intent(done, conversation="secret-name", principal="alice") is None
     assert ledger.verify() == ()
+
+
+def test_a_trial_counts_what_would_go_and_keeps_it(ledger, run, clock):
+    """For pruning and for forgetting; the counts are those of the real thing."""
+    run(ledger)
+    clock.now = 2000.0
+    before = list(ledger.export())
+
+    tried = ledger.prune(before=1500.0, trial=True), ledger.forget("c", trial=True)
+
+    assert list(ledger.export()) == before
+    assert tried[0] == ledger.prune(before=1500.0)
+    assert (tried[1].entries, tried[1].contents) == (2, 1)
+    assert ledger.verify() == ()
+    run(ledger)
+    assert ledger.verify() == ()
+
+
+def test_a_conversation_is_not_forgotten_while_a_call_of_it_runs(ledger, make):
+    """Its outcome could be noted nowhere."""
+    running = make.authorized()
+    ledger.intent(running, conversation="c", principal="alice")
+
+    with pytest.raises(RecordError, match="runs at this moment"):
+        ledger.forget("c")
+
+    assert ledger.outcome(make.outcome(running))
+    assert ledger.forget("c")
+    assert ledger.verify() == ()
+
+
+def test_compacting_leaves_no_copy_of_what_was_removed(tmp_path, make):
+    """Neither in the file nor in its log; and it is smaller."""
+    tmp_path.chmod(0o700)
+    path = tmp_path / "ledger"
+    files = [path, tmp_path / "ledger-wal"]
+    with Ledger.open(path) as ledger:
+        for number in range(50):
+            authorized = make.authorized()
+            name = f"gone-{number}"
+            ledger.intent(authorized, conversation=name, principal="hidden-principal")
+            ledger.outcome(make.outcome(authorized))
+        size = path.stat().st_size + files[1].stat().st_size
+        for number in range(50):
+            ledger.forget(f"gone-{number}")
+        ledger.compact()
+        held = b"".join(file.read_bytes() for file in files)
+        assert b"hidden-principal" not in held
+        assert len(held) < size
+        assert ledger.verify() == ()

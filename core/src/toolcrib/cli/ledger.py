@@ -7,22 +7,20 @@ import datetime as dt
 import json
 import time
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
-from toolcrib.errors import RecordError
-
 from .exits import EXIT
-from .options import load_policy, policy_options
+from .options import open_ledger, policy_options
 from .output import complain, json_option, note, print_json, print_line, say, table
+from .retaining import forget, prune
 
 
 if TYPE_CHECKING:
     from toolcrib.outcome import Receipt
-    from toolcrib.record import Entry, Ledger
+    from toolcrib.record import Entry
 
 
 __all__ = ["ledger"]
@@ -31,18 +29,6 @@ __all__ = ["ledger"]
 @click.group()
 def ledger() -> None:
     """Read receipts: what ran, who let it, how it ended."""
-
-
-def _open(**options: Any) -> Ledger:
-    from toolcrib.record import Ledger  # noqa: PLC0415 - --help must not pay for it
-
-    path = load_policy(**options).ledger
-    if path is None or not Path(path).is_file():
-        complain(f"there is no ledger yet at {path}", code=EXIT["ledger"])
-    try:
-        return Ledger.open(path)
-    except RecordError as error:
-        complain(str(error), code=EXIT["ledger"])
 
 
 def _json(receipt: Receipt) -> dict[str, Any]:
@@ -82,7 +68,7 @@ _COLUMNS = ("#", "ended", "tool", "status", "code", "decided by")
 @policy_options
 def list_(*, as_json: bool, **options: Any) -> None:
     """List the conversations: how many receipts each has, and when it was last used."""
-    with _open(**options) as book:
+    with open_ledger(**options) as book:
         found = [(name, book.receipts(name)) for name in book.conversations()]
     facts = [
         (name, len(receipts), max((r.ended for r in receipts if r.ended), default=None))
@@ -101,7 +87,7 @@ def list_(*, as_json: bool, **options: Any) -> None:
 @policy_options
 def show(*, conversation: str, as_json: bool, **options: Any) -> None:
     """Show the receipts of CONVERSATION, in order; one call's whole story by its id."""
-    with _open(**options) as book:
+    with open_ledger(**options) as book:
         if conversation.startswith("call_"):
             history = [_story(entry) for entry in book.history(conversation)]
             if not history:
@@ -123,7 +109,7 @@ def show(*, conversation: str, as_json: bool, **options: Any) -> None:
 @policy_options
 def verify(*, conversation: str | None, as_json: bool, **options: Any) -> None:
     """Verify the chains; exit code 1 if a place does not hold, each is named."""
-    with _open(**options) as book:
+    with open_ledger(**options) as book:
         faults = book.verify(conversation)
         count = len(book.entries(conversation))
     if as_json:
@@ -141,7 +127,7 @@ def verify(*, conversation: str | None, as_json: bool, **options: Any) -> None:
 @policy_options
 def export(*, conversation: str | None, **options: Any) -> None:
     """Print the chains as JSON lines that can be verified elsewhere."""
-    with _open(**options) as book:
+    with open_ledger(**options) as book:
         for line in book.export(conversation):
             click.echo(line)
 
@@ -152,7 +138,7 @@ def export(*, conversation: str | None, **options: Any) -> None:
 @policy_options
 def tail(*, conversation: str | None, follow: bool, **options: Any) -> None:
     """Print what happened, one JSON line an event."""
-    with _open(**options) as book:
+    with open_ledger(**options) as book:
         cursor = 0
         while True:
             found = book.tail(cursor, conversation=conversation)
@@ -178,7 +164,7 @@ def questions(
     **options: Any,
 ) -> None:
     """List what awaits a person's answer; run the same calls again to be asked."""
-    with _open(**options) as book:
+    with open_ledger(**options) as book:
         found = book.questions(conversation, pending=not everything)
     if as_json:
         print_json([attrs.asdict(one.question) | {"pending": one.pending} for one in found])
@@ -202,7 +188,7 @@ def questions(
 @policy_options
 def grants(*, as_json: bool, **options: Any) -> None:
     """List standing approvals."""
-    with _open(**options) as book:
+    with open_ledger(**options) as book:
         found = book.grants()
     if as_json:
         print_json([attrs.asdict(grant) for grant in found])
@@ -229,7 +215,7 @@ def grants(*, as_json: bool, **options: Any) -> None:
 @policy_options
 def revoke(*, grant: str, as_json: bool, **options: Any) -> None:
     """Revoke an approval at once, in every process."""
-    with _open(**options) as book:
+    with open_ledger(**options) as book:
         stood = book.revoke_grant(grant)
     if not stood:
         complain(f"no standing grant {grant!r}", code=EXIT["not_ok"])
@@ -237,3 +223,7 @@ def revoke(*, grant: str, as_json: bool, **options: Any) -> None:
         print_json({"grant": grant, "revoked": True})
     else:
         say(f"{grant} is revoked.")
+
+
+ledger.add_command(prune)
+ledger.add_command(forget)

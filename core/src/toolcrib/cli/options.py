@@ -17,6 +17,7 @@ from .output import complain, note
 if TYPE_CHECKING:
     from toolcrib.catalog.stage import Catalog
     from toolcrib.policy.value import Policy
+    from toolcrib.record import Ledger
 
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "load_policy",
     "login",
     "mode_option",
+    "open_ledger",
     "policy_options",
 ]
 
@@ -106,6 +108,20 @@ def load_policy(*, policy_file: Path | None, workspace: Path, develop: bool) -> 
         note(f"toolcrib: {notice}", colour="yellow")
     ledger = policy.ledger or (policy.state or state_folder()) / "ledger.sqlite"
     return attrs.evolve(policy, ledger=ledger, develop=policy.develop or develop)
+
+
+def open_ledger(**options: Any) -> Ledger:
+    """Open the ledger of the policy that the options name, or leave; it is never made."""
+    from toolcrib.errors import RecordError  # noqa: PLC0415 - as above
+    from toolcrib.record import Ledger  # noqa: PLC0415 - as above
+
+    path = load_policy(**options).ledger
+    if path is None or not Path(path).is_file():
+        complain(f"there is no ledger yet at {path}", code=EXIT["ledger"])
+    try:
+        return Ledger.open(path)
+    except RecordError as error:
+        complain(str(error), code=EXIT["ledger"])
 
 
 def catalog_of(policy: Policy) -> Catalog:

@@ -7,9 +7,11 @@ from typing import Any, Final
 import attrs
 
 from toolcrib import canonical
+from toolcrib.errors import RecordError
 
 from .forms import outcome_from_json, outcome_to_json, text_of
-from .journal import OWN, Journal
+from .journal import OWN
+from .replays import Replays
 
 
 __all__ = ["Pruned", "Retention"]
@@ -41,6 +43,10 @@ _STALE_BATCHES: Final = """
 DELETE FROM batches WHERE conversation = ?1 AND created < ?2
     AND id NOT IN (SELECT batch FROM questions WHERE conversation = ?1)
 """
+_OPEN_CALLS: Final = """
+SELECT c.id, c.run FROM calls c LEFT JOIN outcomes o ON o.call = c.number
+WHERE c.conversation = ? AND o.call IS NULL
+"""
 _TABLES: Final = ("entries", "batches", "questions", "grants")
 
 
@@ -53,15 +59,22 @@ class Pruned:
     batches: int = 0
 
 
-class Retention(Journal):
+class Retention(Replays):
     """Removal for age, and of whole conversations."""
 
-    def prune(self, *, before: float, conversation: str | None = None) -> Pruned:
+    def prune(
+        self, *, before: float, conversation: str | None = None, trial: bool = False
+    ) -> Pruned:
         """Remove what is older than a time; seconds since the epoch.
 
         Entries go from the old end of each chain; the chain notes how far. What a call
         gave is removed too, but that it ran, and how it ended, stays: it is never run
         again. Calls without an outcome and questions without an answer stay whole.
+
+        Args:
+            before: What was noted earlier goes.
+            conversation: The only conversation to look at.
+            trial: Count what would go, and keep all of it.
 
         Raises:
             RecordError: it cannot be written.
@@ -78,6 +91,8 @@ class Retention(Journal):
                 batches += execute(_STALE_BATCHES, (identity, before)).rowcount
                 if name != OWN:  # its own chain tells which conversations there are
                     entries += self._cut(name, identity, base, before)
+            if trial:
+                self._rollback()
         return Pruned(entries=entries, contents=contents, batches=batches)
 
     def _empty(self, identity: int, before: float) -> int:
@@ -120,35 +135,72 @@ class Retention(Journal):
         gone: int = number - base
         return gone
 
-    def forget(self, conversation: str) -> bool:
+    def forget(self, conversation: str, *, trial: bool = False) -> Pruned | None:
         """Remove all of a conversation: entries, contents, questions, grants, keys.
 
-        The ledger's own chain notes that it was forgotten, under a digest of its name.
-        A call of it that comes again is new. False if it is not known.
+        The ledger's own chain notes that it was forgotten, under a digest of its name;
+        the name itself stays where that chain says when the conversation began.
+        A call of it that comes again is new, and runs.
+
+        Args:
+            conversation: Its name.
+            trial: Count what would go, and keep all of it.
+
+        Returns:
+            How much was removed; None if the conversation is not known.
 
         Raises:
-            RecordError: it cannot be written.
+            RecordError: it cannot be written, or a call of it runs at this moment.
         """
         with self._writing as execute:
             row = execute(
                 "SELECT id, entries, head FROM conversations WHERE name = ?", (conversation,)
             ).fetchone()
             if row is None or conversation == OWN:
-                return False
+                return None
             identity, entries, head = row
+            self._check_idle(conversation, identity)
             note = {
                 "conversation": canonical.digest(conversation),
                 "entries": entries,
                 "head": head,
             }
             self._append(OWN, "forgot", canonical.dumps(note))
-            execute(
+            contents = execute(
                 "DELETE FROM outcomes WHERE call IN "
                 "(SELECT number FROM calls WHERE conversation = ?)",
                 (identity,),
-            )
-            for table in ("calls", *_TABLES):
-                execute(f"DELETE FROM {table} WHERE conversation = ?", (identity,))  # noqa: S608
+            ).rowcount
+            gone = {
+                table: execute(
+                    f"DELETE FROM {table} WHERE conversation = ?",  # noqa: S608 - ours
+                    (identity,),
+                ).rowcount
+                for table in ("calls", *_TABLES)
+            }
             execute("DELETE FROM conversations WHERE id = ?", (identity,))
             self._heads.pop(conversation, None)
-        return True
+            if trial:
+                self._rollback()
+        return Pruned(entries=gone["entries"], contents=contents, batches=gone["batches"])
+
+    def _check_idle(self, name: str, identity: int) -> None:
+        """Refuse to forget a call whose outcome could then be noted nowhere."""
+        for call, run in self._execute(_OPEN_CALLS, (identity,)).fetchall():
+            if self._alive(run):
+                text = (
+                    f"{self.place}: call {call} of conversation {name!r} runs at this "
+                    "moment; wait until it has ended, then forget the conversation"
+                )
+                raise RecordError(text)
+
+    def compact(self) -> None:
+        """Give the room of what was removed back to the disk, its last copies included.
+
+        Raises:
+            RecordError: the disk lacks room for a copy of what stays, or another process
+                writes; nothing is lost, and it may be tried again.
+        """
+        with self._looking as execute:
+            execute("VACUUM")
+            execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
