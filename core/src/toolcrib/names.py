@@ -13,7 +13,6 @@ looks at one id alone, so a wire name never changes when other tools come and go
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 
@@ -120,6 +119,8 @@ def closest(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     for candidate in sorted(known):
         folded.setdefault(candidate.casefold().replace("-", "_").replace(".", "_"), candidate)
     wanted = name.casefold().replace("-", "_").replace(".", "_")[:_LONGEST]
+    import difflib  # noqa: PLC0415 - only for names that are wrong
+
     found = difflib.get_close_matches(wanted, folded, n=most, cutoff=0.6)
     # A bare tool name is the commonest slip: "fetch" for "web_fetch".
     tails = [key for key in folded if key.endswith("_" + wanted) and key not in found]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import secrets as random
+import os
 
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .jobs import MemoryJobs
     from .jobs.durable import DurableJobs
     from .permission import RuleSet
+    from .projection import ProjectionCache
     from .record import Ledger
     from .search import SearchIndex
     from .secrets import SecretStore
@@ -80,8 +81,6 @@ class Toolbox:
         from .conversation.health import Health  # noqa: PLC0415 - see above
         from .events import EventLog  # noqa: PLC0415
         from .host import Folder, NobodyAsks, SystemClock  # noqa: PLC0415
-        from .jobs.durable import jobs_for  # noqa: PLC0415
-        from .projection import ProjectionCache  # noqa: PLC0415
         from .validator import Validators  # noqa: PLC0415
 
         self.policy = policy if policy is not None else Policy()
@@ -90,12 +89,9 @@ class Toolbox:
         self.agents = agents
         self.news = EventLog()
         self.validators = Validators()
-        self.projections = ProjectionCache()
         self.workspace = Folder(self.policy.workspace, trusted=self.policy.trusted)
         self.state = self.policy.state or places.state_folder()
-        # What is recorded on disk has jobs on disk, so that they outlive this process too.
-        durable = self.policy.ledger is not None
-        self.jobs = jobs or jobs_for(self.clock, self.state / "jobs" if durable else None)
+        self.jobs = jobs or self._own_jobs()
         self._findings = findings
         self._given_ledger = ledger
         self._sessions: set[Session] = set()
@@ -115,6 +111,23 @@ class Toolbox:
         from .sync import SyncToolbox  # noqa: PLC0415 - only blocking callers pay for it
 
         return SyncToolbox(lambda: cls(policy, **parts))
+
+    def _own_jobs(self) -> MemoryJobs | DurableJobs:
+        """What is recorded on disk has jobs on disk, so that they outlive this process too."""
+        if self.policy.ledger is None:
+            from .jobs import MemoryJobs  # noqa: PLC0415 - see above
+
+            return MemoryJobs(self.clock)
+        from .jobs.durable import DurableJobs  # noqa: PLC0415 - see above
+
+        return DurableJobs(self.clock, self.state / "jobs")
+
+    @cached_property
+    def projections(self) -> ProjectionCache:
+        """What was projected before."""
+        from .projection import ProjectionCache  # noqa: PLC0415 - not for calls by name
+
+        return ProjectionCache()
 
     # -- opening and closing -------------------------------------------------------
 
@@ -288,7 +301,7 @@ class Toolbox:
             names.check_text("a conversation's name", conversation)
         session = Session(
             self,
-            conversation or "anonymous-" + random.token_hex(8),
+            conversation or "anonymous-" + os.urandom(8).hex(),
             principal=principal,
             mode=Mode(mode) if mode is not None else self.policy.mode,
             app=app,

@@ -70,7 +70,7 @@ class Environment:
         self,
         capabilities: Collection[str],
         flags: Collection[str],
-        which: Callable[[str], str | None],
+        which: Callable[[str], str | None] | None,
     ) -> None:
         self._capabilities = frozenset(capabilities)
         self._flags = frozenset(flags)
@@ -96,7 +96,10 @@ class Environment:
 
     def _has(self, program: str) -> bool:
         if program not in self._programs:
-            self._programs[program] = self._which(program) is not None
+            import shutil  # noqa: PLC0415 - few tools require a program
+
+            which = self._which or shutil.which
+            self._programs[program] = which(program) is not None
         return self._programs[program]
 
 

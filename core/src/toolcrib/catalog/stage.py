@@ -6,8 +6,6 @@ ever chosen by order. A live source that changes makes a new catalog.
 
 from __future__ import annotations
 
-import shutil
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -194,7 +192,7 @@ def compose(
     revision: int = 1,
     live: Iterable[Live] = (),
     capabilities: Collection[str] = _CAPABILITIES,
-    which: Callable[[str], str | None] = shutil.which,
+    which: Callable[[str], str | None] | None = None,
 ) -> Catalog:
     """Compose a catalog; every problem is reported, none stops the others.
 
@@ -204,7 +202,7 @@ def compose(
         revision: The catalog's number.
         live: Live sources as they are now.
         capabilities: Names of the host's interfaces that tools may require.
-        which: Finds a program by name; for what tools require.
+        which: Finds a program by name, for what tools require; ``shutil.which`` by default.
     """
     enabled = enabling.enable(findings, policy)
     environment = Environment(capabilities, policy.flags, which)

@@ -7,7 +7,7 @@ where calls are judged; what is not stands on the outcome as a note.
 
 from __future__ import annotations
 
-import secrets as random
+import os
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -208,7 +208,7 @@ class Directions:
             rules = tuple(parse(f"allow {pattern}") for pattern in patterns)
         except PolicyError as error:
             return f"its tools cannot be read: {str(error).splitlines()[0]}"
-        one = Restriction("r_" + random.token_hex(6), tool_id, rules, until)
+        one = Restriction("r_" + os.urandom(6).hex(), tool_id, rules, until)
         self.restrictions = (*self.restrictions, one)
         self.version += 1
         return None

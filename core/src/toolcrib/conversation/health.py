@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets as random
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -89,7 +88,7 @@ class Health:
 
 def _replace(file: Path, text: str) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = file.with_name(f".{FILE}.{random.token_hex(4)}")
+    new = file.with_name(f".{FILE}.{os.urandom(4).hex()}")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:

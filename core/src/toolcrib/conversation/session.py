@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets as random
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -90,7 +89,7 @@ class Session:
         self.only = only
         self.parent = parent
         self.workspace: Workspace = (parent or toolbox).workspace
-        self.id = "s_" + random.token_hex(8)
+        self.id = "s_" + os.urandom(8).hex()
         self.lifetimes = Lifetimes("session")
         self.authority = Authority(self, mode)
         self.shown = showing.Shown(self)
@@ -187,7 +186,7 @@ class Session:
             names.check_text("a fork's name", name)
         child = Session(
             self.toolbox,
-            f"{self.conversation}/{name or random.token_hex(6)}",
+            f"{self.conversation}/{name or os.urandom(6).hex()}",
             principal=self.principal,
             mode=self.mode if mode is None else narrowest(Mode(mode), self.mode),
             app=self.app if app is None else app,
@@ -316,7 +315,7 @@ class Session:
         known = self.toolbox.ledger.find_batch(self.conversation, calls.response_digest)
         if known is not None:
             return await self.batch(known.id)
-        batch_id = "b_" + random.token_hex(10)
+        batch_id = "b_" + os.urandom(10).hex()
         token = self.underway.enter()
         try:
             items = [
@@ -400,7 +399,7 @@ class Session:
         finally:
             self.underway.leave(token)
         item.token = None
-        batch = Batch(self, "b_" + random.token_hex(10), view, [item])
+        batch = Batch(self, "b_" + os.urandom(10).hex(), view, [item])
         if batch.questions:
             payload = batch.payload()
             questions = batch.questions

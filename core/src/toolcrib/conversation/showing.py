@@ -6,12 +6,12 @@ import asyncio
 import fnmatch
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from toolcrib import canonical, crib, names, projection
+from toolcrib import canonical, crib, names
 from toolcrib.codes import refuse
 from toolcrib.outcome import Refusal
-from toolcrib.projection.dialects import CORE
 from toolcrib.vocabulary import Audience, Effect, Mode
 
 from .listing import listing
@@ -21,7 +21,7 @@ from .view import View
 if TYPE_CHECKING:
     from toolcrib.call import Call
     from toolcrib.catalog.stage import Catalog
-    from toolcrib.projection import Dialect
+    from toolcrib.projection import Dialect, Projected
     from toolcrib.tool import Tool
 
     from .contributions import Described
@@ -234,12 +234,20 @@ class Shown:
             if len(self._singles) >= _KEPT:
                 self._singles.clear()
             tool = self._found(name)
-            tools = () if tool is None else (tool,)
-            view = self.project(tools, self.dialect("mcp"), strict=False)
             id_ = None if tool is None else tool.id
-            wire = name if id_ is None else view.wire_name(id_) or name
-            found = self._singles[name] = (view, id_, wire)
+            wire = name if id_ is None else names.wire_name(id_)
+            found = self._singles[name] = (self._direct(tool), id_, wire)
         return found
+
+    def _direct(self, tool: Tool | None) -> View:
+        tools = () if tool is None else (tool,)
+        return View(
+            conversation=self._session.conversation,
+            direct=True,
+            tools={tool.id: tool for tool in tools},
+            speak=partial(self.dialect, "mcp"),
+            project=lambda dialect: self._projected(tools, dialect, strict=False),
+        )
 
     def _found(self, name: str) -> Tool | None:
         for own in crib.TOOLS:
@@ -252,10 +260,14 @@ class Shown:
 
     def dialect(self, name: str) -> Dialect:
         """Return a dialect of the core, or of a pack that policy names as projector."""
-        toolbox = self._session.toolbox
+        # Not loaded for those who call by name.
+        from toolcrib import projection  # noqa: PLC0415
+        from toolcrib.projection.dialects import CORE  # noqa: PLC0415
+
         if name in CORE:
             return projection.dialect(name)
-        return projection.dialect(name, projection.spoken_by(name, toolbox.projectors))
+        projectors = self._session.toolbox.projectors
+        return projection.dialect(name, projection.spoken_by(name, projectors))
 
     def project(
         self,
@@ -267,22 +279,27 @@ class Shown:
         listed: Sequence[Tool] = (),
     ) -> View:
         """Project some tools."""
+        projected = self._projected(tools, dialect, strict=strict)
+        return View(
+            conversation=self._session.conversation,
+            strict=strict,
+            tools={tool.id: tool for tool in tools},
+            hidden={tool.id: tool for tool in hidden},
+            listing=listing(listed),
+            speak=lambda: dialect,
+            project=lambda _: projected,
+        )
+
+    def _projected(self, tools: Sequence[Tool], dialect: Dialect, *, strict: bool) -> Projected:
+        from toolcrib.projection import project  # noqa: PLC0415 - as above
+
         toolbox = self._session.toolbox
-        projected = projection.project(
+        return project(
             tuple(tools),
             dialect,
             strict=strict,
             cache=toolbox.projections,
             projectors=toolbox.projectors,
-        )
-        return View(
-            conversation=self._session.conversation,
-            dialect=dialect,
-            strict=strict,
-            tools={tool.id: tool for tool in tools},
-            hidden={tool.id: tool for tool in hidden},
-            projected=projected,
-            listing=listing(listed),
         )
 
     # -- from a call back to a tool ------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -32,26 +33,38 @@ class Answered(Protocol):
         """One outcome for each call, in the same order."""
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, slots=False)
 class View:
     """A projection frozen for one request.
 
     Attributes:
         conversation: The conversation that it was made for.
-        dialect: The provider's dialect.
         strict: Whether tools that leave it open were declared strict.
+        direct: Whether an app calls its one tool by name, in the tool's own schema: then
+            nothing is projected unless somebody looks.
         tools: The tools that it shows, by id.
         hidden: Tools whose schemas are hidden until they are searched for, by id.
         listing: Text for the system prompt that names the hidden tools, or empty.
     """
 
     conversation: str
-    dialect: Dialect
     strict: bool = False
+    direct: bool = False
     tools: Mapping[str, Tool] = attrs.field(repr=False)
     hidden: Mapping[str, Tool] = attrs.field(factory=dict, repr=False)
-    projected: Projected = attrs.field(repr=False)
     listing: str = attrs.field(default="", repr=False)
+    _speak: Callable[[], Dialect] = attrs.field(repr=False)
+    _project: Callable[[Dialect], Projected] = attrs.field(repr=False)
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """The provider's dialect."""
+        return self._speak()
+
+    @cached_property
+    def projected(self) -> Projected:
+        """What the model is shown, and how it is undone."""
+        return self._project(self.dialect)
 
     @property
     def declarations(self) -> tuple[Mapping[str, Any], ...]:

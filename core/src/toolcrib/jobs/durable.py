@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import secrets as random
 import shutil
 import sqlite3
 
@@ -29,7 +28,6 @@ from .file import open_jobs
 from .identity import is_alive, start_of
 from .kind import JobKind
 from .log import JobLog
-from .memory import MemoryJobs
 from .owned import OwnedJobs
 from .record import FINAL, JobRecord, JobStatus, LostError
 
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from toolcrib.context import Clock
 
 
-__all__ = ["DurableJobs", "jobs_for"]
+__all__ = ["DurableJobs"]
 
 _LOOK = 0.2
 
@@ -128,7 +126,7 @@ class DurableJobs:
             known = ", ".join(sorted(self._kinds)) or "none"
             text = f"no job kind {kind!r}; there are: {known}"
             raise NotFound(text, code="job.unknown_kind")
-        job_id = "job_" + random.token_hex(6)
+        job_id = "job_" + os.urandom(6).hex()
         with self._database as database:
             database.execute("BEGIN IMMEDIATE")
             found = database.execute(
@@ -339,8 +337,3 @@ class DurableJobs:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
-
-
-def jobs_for(clock: Clock, folder: Path | None) -> DurableJobs | MemoryJobs:
-    """Return jobs kept in a folder, or in memory where there is none."""
-    return MemoryJobs(clock) if folder is None else DurableJobs(clock, folder)

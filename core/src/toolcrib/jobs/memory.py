@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets as random
+import os
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -82,7 +82,7 @@ class MemoryJobs:
         if sum(j.record.status == "running" for j in mine) >= self._most:
             text = f"{self._most} jobs are running already; stop or wait for one first"
             raise Busy(text, code="job.busy")
-        job_id = "job_" + random.token_hex(6)
+        job_id = "job_" + os.urandom(6).hex()
         record = JobRecord(id=job_id, kind=kind, owner=owner, started=self._clock.time())
         job = self._jobs[job_id] = _Running(record, JobControl(job_id, self._output_limit))
         job.task = asyncio.create_task(self._run(job, runner, dict(arguments)), name=job_id)

@@ -7,7 +7,6 @@ default is left out by the writer, except the words that decide something.
 
 from __future__ import annotations
 
-import difflib
 import math
 import sys
 
@@ -77,6 +76,8 @@ def read_keys(
 
 def _unknown(word: Any, known: Iterable[str]) -> str:
     names = sorted(known)
+    import difflib  # noqa: PLC0415 - only for words that are wrong
+
     near = difflib.get_close_matches(str(word), names, n=1)
     remedy = f"did you mean {near[0]!r}?" if near else "known are: " + " ".join(names)
     return f"{word!r} is not known; {remedy}"

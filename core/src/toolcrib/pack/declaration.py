@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 
 from collections.abc import Callable, Iterable, Mapping
@@ -106,6 +105,8 @@ W = TypeVar("W", bound=StrEnum)
 
 def _closest(word: Any, known: Iterable[str]) -> str:
     names = sorted(known)
+    import difflib  # noqa: PLC0415 - only for words that are wrong
+
     near = difflib.get_close_matches(str(word), names, n=1)
     return f"did you mean {near[0]!r}?" if near else "use one of: " + " ".join(names)
 

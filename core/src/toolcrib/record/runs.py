@@ -7,7 +7,6 @@ machine's name space; the kernel drops a lock when its holder dies, however it d
 from __future__ import annotations
 
 import os
-import secrets
 
 from pathlib import Path
 
@@ -60,7 +59,7 @@ class Runs:
         check_private_folder(self._folder, exact=True)
         self._sweep()
         while True:
-            name = secrets.token_hex(8)
+            name = os.urandom(8).hex()
             path = self._folder / name
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             # Between open and lock another process may have swept the file away.

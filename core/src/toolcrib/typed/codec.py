@@ -7,7 +7,6 @@ of attrs classes and dataclasses. It is imported when the first of those is need
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import json
@@ -22,11 +21,12 @@ import attrs
 from toolcrib.typed.introspection import MAPPINGS, SEQUENCES, SETS, UNIONS, peel
 
 from .fields import fields_of, is_structured
-from .textforms import TextForm, text_form
 
 
 if TYPE_CHECKING:
     from cattrs import Converter
+
+    from .textforms import TextForm
 
 
 __all__ = ["Mismatch", "Structurer"]
@@ -275,6 +275,8 @@ def _mapping(keys: Hook, values: Hook) -> Hook:
 
 def _named(cls: Any) -> Hook:
     if isinstance(cls, type):
+        from .textforms import text_form  # noqa: PLC0415 - most parameters are plain
+
         form = text_form(cls)
         if form is not None:
             return _from_text(form)
@@ -349,21 +351,19 @@ def _constructor(cls: Any, hooks: Mapping[str, Hook]) -> Hook:
 def _attributes(cls: Any) -> list[Any]:
     if attrs.has(cls):
         return list(attrs.fields(cls))
+    import dataclasses  # noqa: PLC0415 - loaded already: it made the class
+
+    missing = dataclasses.MISSING
     made = {
         f.name: attrs.field(
             init=f.init,
             kw_only=True,
             alias=f.name,
-            default=attrs.NOTHING if _is_required(f) else None,
+            default=attrs.NOTHING if f.default is f.default_factory is missing else None,
         )
         for f in dataclasses.fields(cls)
     }
     return list(attrs.fields(attrs.make_class(cls.__name__, made)))
-
-
-def _is_required(field: dataclasses.Field[Any]) -> bool:
-    missing = dataclasses.MISSING
-    return field.default is missing and field.default_factory is missing
 
 
 @functools.cache  # building one costs 3 ms; nothing ever registers a hook with it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import sys
 import typing
@@ -12,7 +11,7 @@ from typing import Any, get_args, get_origin
 
 import attrs
 
-from toolcrib.typed.introspection import MISSING, Field, resolve, substitute
+from toolcrib.typed.introspection import MISSING, Field, is_dataclass, resolve, substitute
 
 
 __all__ = ["fields_of", "is_structured"]
@@ -22,7 +21,7 @@ def is_structured(kind: Any) -> bool:
     """Tell whether values of a class travel as JSON objects with fixed keys."""
     return isinstance(kind, type) and (
         attrs.has(kind)
-        or dataclasses.is_dataclass(kind)
+        or is_dataclass(kind)
         or hasattr(kind, "__required_keys__")
         or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
     )
@@ -39,7 +38,7 @@ def fields_of(kind: Any, local: Mapping[str, Any] | None = None) -> list[Field]:
     hints = _hints(cls, local)
     if attrs.has(cls):
         found = _attrs_fields(cls, hints)
-    elif dataclasses.is_dataclass(cls):
+    elif is_dataclass(cls):
         found = _dataclass_fields(cls, hints)
     elif hasattr(cls, "__required_keys__"):
         found = _typed_dict_fields(cls, hints)
@@ -101,6 +100,8 @@ def _attrs_fields(cls: Any, hints: Mapping[str, Any]) -> Iterator[Field]:
 
 
 def _dataclass_fields(cls: Any, hints: Mapping[str, Any]) -> Iterator[Field]:
+    import dataclasses  # noqa: PLC0415 - loaded already: it made the class
+
     for name, annotation in hints.items():
         if isinstance(annotation, dataclasses.InitVar):
             message = f"field {name!r} of {cls.__name__} is an InitVar, which JSON cannot give"

@@ -27,6 +27,7 @@ __all__ = [
     "Field",
     "Shape",
     "enclosing_names",
+    "is_dataclass",
     "parameters",
     "peel",
     "resolve",
@@ -56,6 +57,11 @@ MAPPINGS: tuple[Any, ...] = (
     collections.abc.MutableMapping,
 )
 UNIONS: tuple[Any, ...] = (typing.Union, types.UnionType)
+
+
+def is_dataclass(kind: Any) -> bool:
+    """Tell whether a class is a dataclass, without loading what makes them."""
+    return isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")
 
 
 @attrs.frozen

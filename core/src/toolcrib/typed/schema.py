@@ -44,7 +44,7 @@ from toolcrib.typed.introspection import (
     shape,
 )
 
-from . import constraints, textforms
+from . import constraints
 from .fields import fields_of, is_structured
 from .returns import returned
 from .unstructuring import unstructure
@@ -153,7 +153,9 @@ class Builder:
         raise TypeError(_inexpressible(kind))
 
     def _named(self, cls: type) -> dict[str, Any] | None:
-        form = textforms.text_form(cls)
+        from .textforms import text_form  # noqa: PLC0415 - most parameters are plain
+
+        form = text_form(cls)
         if form is not None:
             return dict(form.schema)
         if issubclass(cls, enum.Flag):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import json
 
@@ -13,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from .textforms import text_form
+from .introspection import is_dataclass
 
 
 __all__ = ["unstructure"]
@@ -43,11 +42,15 @@ def unstructure(value: Any) -> Any:  # noqa: C901 - one flat list of kinds
             for a in attrs.fields(kind)
             if a.init
         }
-    if dataclasses.is_dataclass(kind):
+    if is_dataclass(kind):
+        import dataclasses  # noqa: PLC0415 - loaded already: it made the class
+
         fields = dataclasses.fields(kind)
         return {f.name: unstructure(getattr(value, f.name)) for f in fields if f.init}
     if isinstance(value, tuple):
         return {k: unstructure(getattr(value, k)) for k in kind._fields}
+    from .textforms import text_form  # noqa: PLC0415 - most values are plain JSON
+
     for base in kind.__mro__:
         form = text_form(base)
         if form is not None:
