@@ -131,9 +131,16 @@ CODES: Mapping[str, Code] = {
     "tool.busy": Code(Status.BUSY, "The tool is asked too much at once.", retryable=True),
     "tool.not_found": Code(Status.NOT_FOUND, "What the call names does not exist."),
     "tool.refused": Code(_REFUSED, "The tool itself declines the call."),
+    "check.late": Code(
+        _REFUSED, "The tool's own check of the arguments did not end in time; nothing ran."
+    ),
     "tool.invalid": Code(_INVALID, "The tool finds the arguments wrong."),
     "output.invalid": Code(
         Status.FAILED, "The tool's output does not fit its own schema; the call did run."
+    ),
+    "output.unchecked": Code(
+        Status.FAILED,
+        "The tool's own check of its output did not end in time; the call did run.",
     ),
     "review.failed": Code(Status.FAILED, "A reviewer rejects the result; the call did run."),
     # record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import Invalid, Unavailable
@@ -182,3 +182,7 @@ class CorePack:
     ) -> Any:
         """Return that there is no companion function."""
         return
+
+    async def verify(self, tool_id: str, name: str, function: Callable[[], Any]) -> None:
+        """Call a check; the core's own tools have none."""
+        function()

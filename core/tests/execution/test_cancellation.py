@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from toolcrib.errors import Failed, Transient
-from toolcrib.execution import CancelToken, honour_cancellation
+from toolcrib.execution import CancelToken
 from toolcrib.vocabulary import Cancellation, Effect, Idempotence
 
 
@@ -253,8 +253,10 @@ def test_a_cancelled_task_still_gives_its_outcome(bench, go):
 
     async def main():
         async def caller():
-            written.append(await bench.run(forever, tool=bench.tool(effects=WRITES)))
-            honour_cancellation()
+            token = CancelToken()
+            tool = bench.tool(effects=WRITES)
+            written.append(await bench.run(forever, tool=tool, token=token))
+            token.honour()
             written.append("not reached")
 
         task = asyncio.create_task(caller())

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["ActivePack"]
 
 _LOG = logging.getLogger("toolcrib.pack")
-# A signature that answered this often in a row within _QUICK seconds runs on the event
+# A signature or check that answered this often in a row within _QUICK seconds runs on the event
 # loop from then on; one slow answer there sends it back to a thread, and it must then
 # answer quickly that much oftener. See the decision record on where hooks run.
 _TRIALS = 8
@@ -89,7 +89,7 @@ class ActivePack:
         self._threads = threads
         self._deadline = deadline
         self._isolate = isolate
-        # Tool id → quick answers in a row; below zero after a slow one on the loop.
+        # What is called → quick answers in a row; below zero after a slow one on the loop.
         self._pace: dict[str, int] = {}
         self._said: set[str] = set()
         self._events: deque[Mapping[str, Any]] = deque()
@@ -128,7 +128,10 @@ class ActivePack:
         tool = tool if known is None else known.tool
         function = partial(caller, tool=tool, arguments=arguments, host=host or self.host)
         try:
-            value = await self._paced(tool.id, function)
+            if "toolcrib_signature" in self._asynchronous:
+                value = await self._run(function, None)
+            else:
+                value = await self._paced(tool.id, function)
         except Exception as error:  # noqa: BLE001 - whatever the pack raised
             self._problem("toolcrib_signature", f"for {tool.id}: {say(error)}")
             return None
@@ -234,6 +237,26 @@ class ActivePack:
             self._problem(name, text)
             raise Failed(text) from error
 
+    async def verify(self, tool_id: str, name: str, function: Callable[[], Any]) -> None:
+        """Call a check of a tool: in a thread until it has shown to be quick, and then here.
+
+        Args:
+            tool_id: The tool.
+            name: What the check is called.
+            function: Calls it.
+
+        Raises:
+            TimeoutError: it was late.
+            Exception: what it raised; a check that would have to be awaited is wrong.
+        """
+        try:
+            await self._paced(f"{tool_id} {name}", partial(_unpromised, function))
+        except ToolFailure:
+            raise
+        except Exception as error:
+            self._problem(name, f"of {tool_id}: {say(error)}")
+            raise
+
     async def close(self) -> None:
         """Let the last events be heard, for as long as a hook has, and the threads end."""
         if self._observing is not None:
@@ -288,20 +311,18 @@ class ActivePack:
             text = f"no answer within {deadline:g} s"
             raise Late(text) from None
 
-    async def _paced(self, tool_id: str, function: Callable[[], Any]) -> Any:
-        """Call a signature: in a thread until it has shown to be quick, and then here."""
-        pace = self._pace.get(tool_id, 0)
-        if "toolcrib_signature" in self._asynchronous:
-            return await self._run(function, None)
+    async def _paced(self, key: str, function: Callable[[], Any]) -> Any:
+        """Call a function: in a thread until it has shown to be quick, and then here."""
+        pace = self._pace.get(key, 0)
         if self._isolate or pace < _TRIALS:
             value, seconds = await self._run(partial(_timed, function), function)
-            self._pace[tool_id] = pace + 1 if seconds < _QUICK else min(pace, 0)
+            self._pace[key] = pace + 1 if seconds < _QUICK else min(pace, 0)
         else:
             started = time.perf_counter()
             with contained:
                 value = function()
             if time.perf_counter() - started > _SLOW:
-                self._pace[tool_id] = -_PENALTY
+                self._pace[key] = -_PENALTY
         return await self._awaited(value) if inspect.isawaitable(value) else value
 
     def _broken(self, call: AdmittedCall, why: str) -> Refusal:
@@ -325,6 +346,15 @@ def _by_id(
 
 def _is_async(caller: HookCaller) -> bool:
     return all(inspect.iscoroutinefunction(i.function) for i in caller.get_hookimpls())
+
+
+def _unpromised(function: Callable[[], Any]) -> None:
+    """Call a check; one that gives something to await has checked nothing."""
+    answer = function()
+    if inspect.isawaitable(answer):
+        getattr(answer, "close", bool)()
+        message = "a check is synchronous"
+        raise TypeError(message)
 
 
 def _timed(function: Callable[[], Any]) -> tuple[Any, float]:

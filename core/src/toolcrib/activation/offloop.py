@@ -56,7 +56,7 @@ class _Contained:
 contained = _Contained()
 
 
-class Late(Exception):  # noqa: N818 - it says what the answer is
+class Late(TimeoutError):  # noqa: N818 - it says what the answer is
     """Raised when a function did not answer within its deadline."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .checking import checked
 from .stage import admit, check_output
 
 
-__all__ = ["admit", "check_output"]
+__all__ = ["admit", "check_output", "checked"]

@@ -12,7 +12,10 @@ from toolcrib.call import Repair
 from toolcrib.schema.values import describe
 
 
-__all__ = ["UnusableError", "read"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "UnusableError", "read"]
+
+MAX_BYTES = 4 << 20
+MAX_DEPTH = 64
 
 
 class UnusableError(Exception):

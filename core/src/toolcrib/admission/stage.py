@@ -13,35 +13,23 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import attrs
-
 from toolcrib import call as _call
 from toolcrib import canonical
 from toolcrib.call import AdmittedCall, Call, Repair
 from toolcrib.codes import refuse
-from toolcrib.errors import (
-    Busy,
-    Invalid,
-    NotFound,
-    Refused,
-    SchemaError,
-    ToolFailure,
-    Unavailable,
-)
+from toolcrib.errors import SchemaError
 from toolcrib.outcome import Refusal
 from toolcrib.repair import LOSSLESS
 from toolcrib.schema import Problem
 from toolcrib.tool import Tool
 from toolcrib.validator import Validator, Validators
 
-from .arguments import UnusableError, read
-from .saying import Wire, facts, invalid, say, unknown, unusable
+from .arguments import MAX_BYTES, MAX_DEPTH, UnusableError, read
+from .saying import Wire, invalid, unknown, unusable
 
 
 __all__ = ["admit", "check_output"]
 
-MAX_BYTES = 4 << 20
-MAX_DEPTH = 64
 _LISTED = 10
 
 
@@ -52,7 +40,6 @@ def admit(
     validators: Validators,
     known: Iterable[str] = (),
     inverse: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
-    check: Callable[..., Any] | None = None,
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
     repairs: frozenset[str] = LOSSLESS,
@@ -66,7 +53,6 @@ def admit(
         known: Wire names to suggest where there is no such tool.
         inverse: Undoes what the projection did to the arguments. If it has a method
             ``wire_pointer(pointer, sent)``, refusals speak of what was sent.
-        check: The tool's own check, called with the arguments by name.
         max_bytes: Largest arguments, in bytes of JSON text.
         max_depth: Deepest nesting of the arguments.
         repairs: Rules that may be used; :data:`toolcrib.repair.OPTIONAL` is for those
@@ -95,7 +81,7 @@ def admit(
         text, mended = _freeze(validator, value, mended, repairs, max_bytes)
     except UnusableError as error:
         return unusable(call, tool, error)
-    return (check and _check(call, tool, check, text, wire)) or _call._admitted(  # noqa: SLF001
+    return _call._admitted(  # noqa: SLF001
         call=call,
         tool=tool,
         text=text,
@@ -181,47 +167,3 @@ def _freeze(
         reason = f"they are larger than {max_bytes} bytes; send less"
         raise UnusableError(reason, code="arguments.too_large")
     return text, mended
-
-
-def _check(
-    call: Call, tool: Tool, check: Callable[..., Any], text: str, wire: Wire | None
-) -> Refusal | None:
-    """Run the tool's own check on a copy of the arguments."""
-    try:
-        _refuse_promises(check(**json.loads(text)))
-    except Invalid as error:
-        problem = Problem(error.path, "check", error.text[:1000])
-        said = say(call, [problem], wire)
-        return attrs.evolve(
-            refuse("tool.invalid", tool.id, said, problems=facts([problem])),
-            code=error.code or "tool.invalid",
-        )
-    except ToolFailure as error:
-        code = next((_FAILURES[kind] for kind in _FAILURES if isinstance(error, kind)), None)
-        said = f"{error.text[:1000]} Nothing ran."
-        return attrs.evolve(
-            refuse(code or "tool.failed", tool.id, said),
-            code=error.code or code or "tool.failed",
-        )
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - a pack's code may raise anything
-        said = f"The check of `{call.wire_name}` broke ({type(error).__name__}). Nothing ran."
-        return refuse("tool.crashed", tool.id, said)
-    return None
-
-
-def _refuse_promises(answer: object) -> None:
-    """Nothing is awaited here, so what would have to be awaited checked nothing."""
-    if hasattr(answer, "__await__"):
-        getattr(answer, "close", bool)()
-        message = "a check is synchronous"
-        raise TypeError(message)
-
-
-_FAILURES = {
-    NotFound: "tool.not_found",
-    Unavailable: "tool.unavailable",
-    Busy: "tool.busy",
-    Refused: "tool.refused",
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 
@@ -51,3 +51,6 @@ class RunnablePack(Protocol):
         host: PackHost | None = None,
     ) -> Any:
         """Call a companion function of a tool."""
+
+    async def verify(self, tool_id: str, name: str, function: Callable[[], Any]) -> None:
+        """Call a check of a tool; ``TimeoutError`` says that it was late."""

@@ -98,7 +98,11 @@ async def apply(session: Session, view: View, item: Item, decision: Decision) ->
 
 
 async def run(session: Session, view: View, item: Item, sink: Sink | None) -> None:
-    """Run one authorised call and write down how it ended."""
+    """Run one authorised call and write down how it ended.
+
+    Raises:
+        CancelledError: the task was cancelled; the outcome is written down all the same.
+    """
     authorized = item.authorized
     if authorized is None or item.outcome is not None:
         return
@@ -108,12 +112,14 @@ async def run(session: Session, view: View, item: Item, sink: Sink | None) -> No
         _finished_event(session, item, sink)
     elif item.token is not None:
         await _run(session, view, item, authorized, sink)
+        item.token.honour()
     else:
         item.token = session.underway.enter()
         try:
             await _run(session, view, item, authorized, sink)
         finally:
             session.underway.leave(item.token)
+        item.token.honour()
 
 
 async def _run(
@@ -259,6 +265,9 @@ def _terms(session: Session, item: Item, pack: RunnablePack, sink: Sink | None) 
         def check_schema(value: Any) -> Any:
             return admission.check_output(tool, value, toolbox.validators)
 
+        async def verify(function: Callable[[], Any]) -> None:
+            await pack.verify(tool.id, "check_output", function)
+
         def late(outcome: Outcome) -> None:
             toolbox.ledger.late(_without_secrets(toolbox, outcome))
 
@@ -268,6 +277,7 @@ def _terms(session: Session, item: Item, pack: RunnablePack, sink: Sink | None) 
             retry=policy.retry,
             pack_retry=pack_retry if pack.has("toolcrib_retry") else None,
             check_schema=check_schema if tool.output_schema is not None else None,
+            verify=verify,
             guard=session.loop_guard,
             on_late=late,
             asynchronous=policy.allow_async,

@@ -7,7 +7,7 @@ effect on the world; every ending is written down before the next stage starts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from .item import Item
 
 
 if TYPE_CHECKING:
-    from toolcrib.implementation import Implementation
     from toolcrib.record import Replay
     from toolcrib.tool import Tool
 
@@ -188,7 +187,7 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
         text = f"{tool.id} says that it is not there now. Nothing ran. Do something else."
         return refuse("tool.inactive", tool.id, text)
     inverted = call is item.call
-    admitted = _admit(session, view if inverted else None, call, tool, pack)
+    admitted = await _admit(session, view if inverted else None, call, tool, pack)
     if isinstance(admitted, AdmittedCall) and session.toolbox.policy.guards:
         admitted = await _guarded(session, admitted, pack)
     if isinstance(admitted, Refusal):
@@ -218,29 +217,29 @@ async def _resolved(item: Item, pack: RunnablePack) -> Refusal | None:
     return None
 
 
-def _admit(
+async def _admit(
     session: Session, view: View | None, call: Call, tool: Tool, pack: RunnablePack
 ) -> AdmittedCall | Refusal:
-    projected = view.projection(call.wire_name) if view is not None else None
-    implementation = pack.implementations.get(tool.id)
-    return admission.admit(
-        call,
-        tool,
-        validators=session.toolbox.validators,
-        inverse=projected.inverse if projected is not None else None,
-        check=_check_of(session, implementation, pack),
+    projected = None
+    if view is not None and not view.direct:
+        projected = view.projection(call.wire_name)
+    inverse = projected.inverse if projected is not None else None
+    admitted = admission.admit(
+        call, tool, validators=session.toolbox.validators, inverse=inverse
     )
-
-
-def _check_of(
-    session: Session, implementation: Implementation | None, pack: RunnablePack
-) -> Callable[..., Any] | None:
-    if implementation is None or implementation.companions.check is None:
-        return None
+    implementation = pack.implementations.get(tool.id)
+    if isinstance(admitted, Refusal) or implementation is None:
+        return admitted
     check = implementation.companions.check
-    if "check" not in implementation.companions.hosted:
-        return check
-    return partial(check, session.host_of(pack.id))
+    if check is None:
+        return admitted
+    hosted = "check" in implementation.companions.hosted
+    leading = (session.host_of(pack.id),) if hosted else ()
+
+    def verify(arguments: dict[str, Any]) -> Awaitable[None]:
+        return pack.verify(tool.id, "check", partial(check, *leading, **arguments))
+
+    return await admission.checked(admitted, verify, inverse=inverse)
 
 
 async def _guarded(
@@ -264,7 +263,7 @@ async def _guarded(
         if name in rewrote:
             return _broken(name, admitted, "it rewrote the same call twice")
         rewrote.add(name)
-        again = _rewritten(session, admitted, answer, pack)
+        again = await _rewritten(session, admitted, answer, pack)
         if isinstance(again, Refusal):
             return _broken(name, admitted, f"it rewrote the arguments wrongly: {again.text}")
         session.emit("guard.rewrote", Item(again.call), guard=name, digest=again.digest)
@@ -273,11 +272,11 @@ async def _guarded(
     return admitted
 
 
-def _rewritten(
+async def _rewritten(
     session: Session, admitted: AdmittedCall, answer: Mapping[str, object], pack: RunnablePack
 ) -> AdmittedCall | Refusal:
     call = attrs.evolve(admitted.call, arguments=dict(answer))
-    again = _admit(session, None, call, admitted.tool, pack)
+    again = await _admit(session, None, call, admitted.tool, pack)
     if isinstance(again, Refusal):
         return again
     # The receipt keeps the model's own words; the digest is that of what may run.

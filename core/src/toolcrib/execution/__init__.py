@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .cancellation import CancelToken, honour_cancellation
+from .cancellation import CancelToken
 from .locks import Locks, claims_of
 from .loop_guard import LoopGuard
 from .scheduler import Scheduler
@@ -30,7 +30,6 @@ __all__ = [
     "bound_all",
     "claims_of",
     "execute",
-    "honour_cancellation",
     "shown_size",
 ]
 

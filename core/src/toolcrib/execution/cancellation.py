@@ -23,7 +23,7 @@ from toolcrib.errors import StageError
 from .deadlines import Deadlines, Handle
 
 
-__all__ = ["AbandonedError", "CancelToken", "Cause", "drive", "honour_cancellation"]
+__all__ = ["AbandonedError", "CancelToken", "Cause", "drive"]
 
 Cause = Literal["cancelled", "deadline"]
 
@@ -54,6 +54,7 @@ class CancelToken:
             the handler starts, or without a limit.
         insisted: Whether the grace after that has passed as well.
         closed: Whether the coroutine of the call was thrown away.
+        above: Whether the task was cancelled, and not only the call; known at its end.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class CancelToken:
         "_timer",
         "_undelivered",
         "_watch",
+        "above",
         "cause",
         "closed",
         "deadline",
@@ -82,6 +84,7 @@ class CancelToken:
         self.deadline: float | None = None
         self.insisted = False
         self.closed = False
+        self.above = False
         self._limit = (0.0, "")
         self._listeners: list[Callable[[], None]] | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -173,7 +176,7 @@ class CancelToken:
         """Take back every cancellation that was sent; for *execute*, at the very end."""
         task, self._task = self._task, None
         self.disarm()
-        if task is None or not (self._sent or self._own):
+        if task is None:
             return
         if self._undelivered and not self.closed:
             # Sent while the task was running: it is thrown at the next await, which
@@ -185,6 +188,16 @@ class CancelToken:
         for _ in range(self._sent + self._own):
             task.uncancel()
         self._sent = self._own = 0
+        self.above = task.cancelling() > self._base
+
+    def honour(self) -> None:
+        """Raise ``asyncio.CancelledError`` if the task itself was cancelled meanwhile.
+
+        *execute* always returns an outcome; call this once it is written down, so that
+        whoever cancelled the task is obeyed.
+        """
+        if self.above:
+            raise asyncio.CancelledError(self.reason)
 
     def delivered(self, *, inside: bool = False) -> None:
         """Note that a cancellation arrived, and whose it was.
@@ -350,14 +363,3 @@ def _carry_on(
             raise RuntimeError(message) from error
 
     return asyncio.get_running_loop().create_task(carrier(), context=variables)
-
-
-def honour_cancellation() -> None:
-    """Raise ``asyncio.CancelledError`` if the current task was cancelled from above.
-
-    *execute* always returns an outcome, also when its task is cancelled. Call this once
-    the outcome is written down.
-    """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError

@@ -9,7 +9,7 @@ import inspect
 import json
 import os
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import attrs
@@ -27,7 +27,7 @@ from .failures import Ending, bounded, interrupted, of_exception, unwrapped
 from .scheduler import Turn
 from .terms import Runtime, Terms
 from .threads import Job, ThreadsStuckError
-from .values import OutputError, finish, result_of
+from .values import OutputError, finish, result_of, unstructured, unverified
 
 
 __all__ = ["Run"]
@@ -110,7 +110,9 @@ class Run:
                 if outcome is not None:
                     return outcome
             else:
-                return self._finished(value)
+                outcome = self._finished(value)
+                check = self.implementation.companions.check_output
+                return outcome if check is None else await self._checked(outcome, check)
 
     def outcome(self, ending: Ending, result: Result | None = None) -> Outcome:
         """Make the outcome of a call that did not go well."""
@@ -298,16 +300,13 @@ class Run:
     def _finished(self, value: Any) -> Outcome:
         """Make the outcome of a handler that returned."""
         tool = self.implementation.tool
-        check = self.implementation.companions.check_output
         typed = tool.output_schema is not None
         try:
             result = result_of(value, self.implementation.unstructure, typed=typed)
-            if typed or check is not None:
-                finish(result, tool, self.terms.check_schema, check)
+            if typed:
+                finish(result, tool, self.terms.check_schema)
         except OutputError as error:
-            text = f"{tool.id} did run, but {error.text}. Do not repeat it for that reason."
-            ending = Ending(Status.FAILED, "output.invalid", bounded(text))
-            return self.outcome(ending, error.result)
+            return self._unfit("output.invalid", error)
         if self.token.requested:
             note = f"finished_after_{self.token.cause}"
             result = attrs.evolve(result, notes=(*result.notes, note))
@@ -320,6 +319,29 @@ class Run:
             started=self.started,
             ended=self.runtime.clock.time(),
         )
+
+    async def _checked(self, outcome: Outcome, check: Callable[[Any], Any]) -> Outcome:
+        """Have the tool's own function look at the output; what goes wrong is a failure."""
+        if not outcome.ok:
+            return outcome
+        look = functools.partial(check, outcome.result.structured)
+        task = asyncio.ensure_future(self.terms.verify(look))
+        while not task.done():
+            try:
+                await asyncio.wait((task,))
+            except asyncio.CancelledError:
+                # The call did run; its check has a deadline of its own.
+                self.token.delivered()
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is None:
+            return outcome
+        code, text = unverified(error)
+        return self._unfit(code, OutputError(text, unstructured(outcome.result)))
+
+    def _unfit(self, code: str, error: OutputError) -> Outcome:
+        tool_id = self.authorized.tool.id
+        text = f"{tool_id} did run, but {error.text}. Do not repeat it for that reason."
+        return self.outcome(Ending(Status.FAILED, code, bounded(text)), error.result)
 
     def _late_job(self, job: Job) -> None:
         self._late(job.value, job.error)
@@ -338,10 +360,27 @@ class Run:
             return
         if error is None:
             outcome = self._finished(value)
+            check = self.implementation.companions.check_output
+            if check is not None:
+                self._spawn(self._late_checked(outcome, check))
+                return
         elif isinstance(error, ToolFailure):
             outcome = self.outcome(of_exception(error, self.authorized, self.attempts))
         else:
             outcome = self.outcome(self._interrupted(error))
+        self._tell_late(outcome)
+
+    async def _late_checked(self, outcome: Outcome, check: Callable[[Any], Any]) -> None:
+        self._tell_late(await self._checked(outcome, check))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self.runtime.leftovers.add(task)
+        task.add_done_callback(self.runtime.leftovers.discard)
+
+    def _tell_late(self, outcome: Outcome) -> None:
+        if self.terms.on_late is None:
+            return
         try:
             self.terms.on_late(outcome)
         except Exception:  # noqa: BLE001 - nobody is left to be told

@@ -37,7 +37,7 @@ async def execute(
     """Run an authorised call.
 
     The outcome is returned even if the task is cancelled; write it down, then call
-    :func:`honour_cancellation`. Only ``KeyboardInterrupt`` passes through.
+    :meth:`CancelToken.honour`. Only ``KeyboardInterrupt`` passes through.
 
     Args:
         authorized: What *permission.authorize* made; its digests are compared again.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -69,6 +69,16 @@ class Runtime:
         self.threads.close()
 
 
+async def _at_once(function: Callable[[], Any]) -> None:
+    try:
+        function()
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # it must not end the task that called it
+        text = f"{type(error).__name__}: {error}"
+        raise RuntimeError(text) from error
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Terms:
     """On what terms calls of one session and tool run; may be kept and used again.
@@ -82,6 +92,8 @@ class Terms:
         pack_retry: The pack's retry hook, ``(failure, attempt) -> answer``, perhaps
             awaitable; None where the pack has none.
         check_schema: Problems of structured output under the tool's output schema.
+        verify: Calls the tool's own check of its output, where it may take its time;
+            ``TimeoutError`` says that it was late. By default it is called at once.
         guard: The session's loop guard.
         on_progress: Told what happens meanwhile, as mappings with an ``event``.
         on_late: Told the outcome of work that went on after the call had ended.
@@ -94,6 +106,7 @@ class Terms:
     retry: RetryTerms = Once()
     pack_retry: Callable[[BaseException, int], Any] | None = None
     check_schema: Callable[[Any], Iterable[Any]] | None = None
+    verify: Callable[[Callable[[], Any]], Awaitable[Any]] = _at_once
     guard: LoopGuard | None = None
     on_progress: Callable[[Mapping[str, Any]], None] | None = None
     on_late: Callable[[Outcome], None] | None = None

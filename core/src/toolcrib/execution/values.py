@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 
@@ -24,7 +25,7 @@ from toolcrib.outcome import (
 from toolcrib.tool import Tool
 
 
-__all__ = ["OutputError", "finish", "result_of"]
+__all__ = ["OutputError", "finish", "result_of", "unstructured", "unverified"]
 
 _MEDIA = (Image, Audio, File)
 _BLOCKS = (Text, Json, Image, Audio, File, Link, ArtifactLink)
@@ -198,33 +199,32 @@ def _short(error: BaseException) -> str:
 
 
 def finish(
-    result: Result,
-    tool: Tool,
-    check_schema: Callable[[Any], Iterable[Any]] | None,
-    check_output: Callable[[Any], Any] | None,
+    result: Result, tool: Tool, check_schema: Callable[[Any], Iterable[Any]] | None
 ) -> None:
-    """Check structured output against the tool's schema, then its own function.
+    """Check structured output against the tool's schema.
 
     Raises:
         OutputError: it does not fit; the result's content is kept.
     """
-    if check_schema is not None and tool.output_schema is not None:
-        problems = list(check_schema(result.structured))
-        if problems:
-            words = "; ".join(str(p) for p in problems[:_SHOWN])
-            text = f"its output does not fit its own schema: {words}"
-            raise OutputError(text, _unstructured(result))
-    if check_output is not None:
-        try:
-            check_output(result.structured)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # a pack's code may raise anything
-            text = f"its output check failed: {getattr(error, 'text', None) or _short(error)}"
-            raise OutputError(text, _unstructured(result)) from error
+    if check_schema is None or tool.output_schema is None:
+        return
+    problems = list(check_schema(result.structured))
+    if problems:
+        words = "; ".join(str(p) for p in problems[:_SHOWN])
+        text = f"its output does not fit its own schema: {words}"
+        raise OutputError(text, unstructured(result))
 
 
-def _unstructured(result: Result) -> Result:
+def unverified(error: BaseException) -> tuple[str, str]:
+    """Return the code and the words of an output check that did not say yes."""
+    if isinstance(error, TimeoutError | asyncio.CancelledError):
+        return "output.unchecked", f"its output check did not end in time ({_short(error)})"
+    return "output.invalid", (
+        f"its output check failed: {getattr(error, 'text', None) or _short(error)}"
+    )
+
+
+def unstructured(result: Result) -> Result:
     """Keep what can be read, drop what programs would trust."""
     return Result(
         summary=result.summary,
