@@ -10,6 +10,7 @@ import pytest
 
 from toolcrib.errors import Failed, Transient
 from toolcrib.execution import CancelToken
+from toolcrib.implementation import Companions, Implementation
 from toolcrib.vocabulary import Cancellation, Effect, Idempotence
 
 
@@ -407,6 +408,30 @@ def test_a_thread_that_outlives_its_deadline_is_left(bench, go, blocking, effect
     assert blocking.token.requested
     assert bench.late[0].result.content[0].text == "late"
     assert bench.threads.stuck == 0
+
+
+def test_a_late_result_is_checked_as_well(bench, go, blocking):
+    """What its check does not pass is told as such."""
+
+    def check(value):
+        msg = "too late"
+        raise ValueError(msg)
+
+    async def main():
+        tool = bench.tool(cancellation=Cancellation.THREAD)
+        made = Implementation(
+            tool=tool, handler=blocking, companions=Companions(check_output=check)
+        )
+        task = asyncio.create_task(bench.run(None, tool=tool, implementation=made, timeout=5))
+        await entered(blocking.entered)
+        bench.clock.advance(5)
+        await task
+        blocking.release.set()
+        while not bench.late:
+            await asyncio.sleep(0)
+
+    go(main)
+    assert bench.late[0].code == "output.invalid"
 
 
 def test_a_cooperative_thread_gets_its_grace(bench, go):

@@ -9,7 +9,7 @@ import inspect
 import json
 import os
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -22,12 +22,13 @@ from toolcrib.outcome import Outcome, Result
 from toolcrib.retry import Again, Stop, is_transient, plan, tighten
 from toolcrib.vocabulary import Cancellation, Status
 
+from .afterwards import checked, late
 from .cancellation import AbandonedError, CancelToken, drive
 from .failures import Ending, bounded, interrupted, of_exception, unwrapped
 from .scheduler import Turn
 from .terms import Runtime, Terms
 from .threads import Job, ThreadsStuckError
-from .values import OutputError, finish, result_of, unstructured, unverified
+from .values import OutputError, finish, result_of
 
 
 __all__ = ["Run"]
@@ -110,9 +111,9 @@ class Run:
                 if outcome is not None:
                     return outcome
             else:
-                outcome = self._finished(value)
+                outcome = self.finished(value)
                 check = self.implementation.companions.check_output
-                return outcome if check is None else await self._checked(outcome, check)
+                return outcome if check is None else await checked(self, outcome, check)
 
     def outcome(self, ending: Ending, result: Result | None = None) -> Outcome:
         """Make the outcome of a call that did not go well."""
@@ -218,7 +219,7 @@ class Run:
             if not self.token.requested:
                 return None
         if self.token.requested:
-            return self.outcome(self._interrupted(error))
+            return self.outcome(self.interrupted(error))
         ending = of_exception(error, self.authorized, self.attempts)
         if isinstance(planned, Stop) and is_transient(error):
             ending.details["not_retried"] = planned.reason
@@ -245,9 +246,9 @@ class Run:
         if isinstance(error, AbandonedError):
             self.runtime.leftovers.add(error.rest)
             error.rest.add_done_callback(self._late_task)
-            return self.outcome(self._interrupted(None, running=True))
+            return self.outcome(self.interrupted(None, running=True))
         if isinstance(error, _LeftThreadError):
-            return self.outcome(self._interrupted(None, running=True))
+            return self.outcome(self.interrupted(None, running=True))
         tool_id = self.authorized.tool.id
         if isinstance(error, _ArgumentsError):
             text = bounded(f"{tool_id} cannot take these arguments: {error}. Nothing ran.")
@@ -256,10 +257,11 @@ class Run:
             text = f"{tool_id} cannot run now: {error}. Nothing was done by this attempt."
             return self.outcome(Ending(Status.BUSY, "call.busy", text, retryable=True))
         if self.token.requested and not isinstance(error, ToolFailure):
-            return self.outcome(self._interrupted(error))
+            return self.outcome(self.interrupted(error))
         return None
 
-    def _interrupted(self, error: BaseException | None, *, running: bool = False) -> Ending:
+    def interrupted(self, error: BaseException | None, *, running: bool = False) -> Ending:
+        """Return how a call ends that had to end early."""
         stopped = error is None or isinstance(error, asyncio.CancelledError)
         return interrupted(
             self.authorized,
@@ -297,7 +299,7 @@ class Run:
         except asyncio.CancelledError:
             self.token.delivered()
 
-    def _finished(self, value: Any) -> Outcome:
+    def finished(self, value: Any) -> Outcome:
         """Make the outcome of a handler that returned."""
         tool = self.implementation.tool
         typed = tool.output_schema is not None
@@ -306,7 +308,7 @@ class Run:
             if typed:
                 finish(result, tool, self.terms.check_schema)
         except OutputError as error:
-            return self._unfit("output.invalid", error)
+            return self.unfit("output.invalid", error)
         if self.token.requested:
             note = f"finished_after_{self.token.cause}"
             result = attrs.evolve(result, notes=(*result.notes, note))
@@ -320,71 +322,22 @@ class Run:
             ended=self.runtime.clock.time(),
         )
 
-    async def _checked(self, outcome: Outcome, check: Callable[[Any], Any]) -> Outcome:
-        """Have the tool's own function look at the output; what goes wrong is a failure."""
-        if not outcome.ok:
-            return outcome
-        look = functools.partial(check, outcome.result.structured)
-        task = asyncio.ensure_future(self.terms.verify(look))
-        while not task.done():
-            try:
-                await asyncio.wait((task,))
-            except asyncio.CancelledError:
-                # The call did run; its check has a deadline of its own.
-                self.token.delivered()
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if error is None:
-            return outcome
-        code, text = unverified(error)
-        return self._unfit(code, OutputError(text, unstructured(outcome.result)))
-
-    def _unfit(self, code: str, error: OutputError) -> Outcome:
+    def unfit(self, code: str, error: OutputError) -> Outcome:
+        """Make the outcome of a call that did run and gave what nobody can use."""
         tool_id = self.authorized.tool.id
         text = f"{tool_id} did run, but {error.text}. Do not repeat it for that reason."
         return self.outcome(Ending(Status.FAILED, code, bounded(text)), error.result)
 
     def _late_job(self, job: Job) -> None:
-        self._late(job.value, job.error)
+        late(self, job.value, job.error)
 
     def _late_task(self, task: asyncio.Task[Any]) -> None:
         self.runtime.leftovers.discard(task)
         if task.cancelled():
-            self._late(None, asyncio.CancelledError())
+            late(self, None, asyncio.CancelledError())
         else:
             error = task.exception()
-            self._late(None if error is not None else task.result(), error)
-
-    def _late(self, value: Any, error: BaseException | None) -> None:
-        """Tell how work ended that went on after its call had an outcome."""
-        if self.terms.on_late is None:
-            return
-        if error is None:
-            outcome = self._finished(value)
-            check = self.implementation.companions.check_output
-            if check is not None:
-                self._spawn(self._late_checked(outcome, check))
-                return
-        elif isinstance(error, ToolFailure):
-            outcome = self.outcome(of_exception(error, self.authorized, self.attempts))
-        else:
-            outcome = self.outcome(self._interrupted(error))
-        self._tell_late(outcome)
-
-    async def _late_checked(self, outcome: Outcome, check: Callable[[Any], Any]) -> None:
-        self._tell_late(await self._checked(outcome, check))
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self.runtime.leftovers.add(task)
-        task.add_done_callback(self.runtime.leftovers.discard)
-
-    def _tell_late(self, outcome: Outcome) -> None:
-        if self.terms.on_late is None:
-            return
-        try:
-            self.terms.on_late(outcome)
-        except Exception:  # noqa: BLE001 - nobody is left to be told
-            return
+            late(self, None if error is not None else task.result(), error)
 
 
 def _roll() -> float:
