@@ -114,7 +114,8 @@ def isolated(session: nox.Session, member: str) -> None:
     wheels = Path(session.cache_dir).resolve() / "wheels" / member.replace("/", "-")
     shutil.rmtree(wheels, ignore_errors=True)
     session.install(*CONSTRAINTS, "build", *group("test"))
-    shared = {"contrib/net", "contrib/runners"} & set(MEMBERS)  # libraries of other packs
+    # Libraries of other packs.
+    shared = {"contrib/net", "contrib/runners", "contrib/store"} & set(MEMBERS)
     siblings = {"core", member, *(shared if member != "core" else ())}
     for name in sorted(siblings):
         session.run("python", "-m", "build", "--wheel", "-o", str(wheels), name, silent=True)

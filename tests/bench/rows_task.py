@@ -46,21 +46,18 @@ def plain(folder: Path, count: int) -> float:
         )
         db.execute("COMMIT")
         db.execute("BEGIN IMMEDIATE")
-        db.execute("SELECT * FROM tasks WHERE lease < ? AND grp = 'g'", (now,)).fetchall()
-        (seq,) = db.execute(
-            "SELECT seq FROM tasks WHERE grp = 'g' AND status = 'open' AND waiting = 0"
-            " ORDER BY priority, seq LIMIT 1"
-        ).fetchone()
-        db.execute("UPDATE counter SET number = number + 1")
-        db.execute(
+        db.execute("SELECT * FROM tasks WHERE lease < ? AND +grp = 'g'", (now,)).fetchall()
+        seq = db.execute(
             "UPDATE tasks SET status = 'claimed', owner = 'me', lease = ?,"
             " attempt = attempt + 1, version = version + 1, updated = ?, change = 2"
-            " WHERE seq = ? RETURNING *",
-            (now + 60, now, seq),
-        ).fetchone()
+            " WHERE seq = (SELECT seq FROM tasks WHERE grp = 'g' AND status = 'open'"
+            " AND waiting = 0 ORDER BY priority, seq LIMIT 1) RETURNING *",
+            (now + 60, now),
+        ).fetchone()[0]
+        db.execute("UPDATE counter SET number = number + 1")
         db.execute("COMMIT")
         db.execute("BEGIN IMMEDIATE")
-        db.execute("SELECT * FROM tasks WHERE lease < ? AND grp = 'g'", (now,)).fetchall()
+        db.execute("SELECT * FROM tasks WHERE lease < ? AND +grp = 'g'", (now,)).fetchall()
         db.execute("SELECT * FROM tasks WHERE seq = ? AND grp = 'g'", (seq,)).fetchone()
         db.execute("UPDATE counter SET number = number + 1")
         db.execute(

@@ -257,6 +257,13 @@ class Context(Protocol):
         """The conversation's jobs."""
 
     @property
+    def calls(self) -> int:
+        """How many calls of the conversation, and of those it started, have begun.
+
+        This one included; counted from what is recorded, so also over restarts.
+        """
+
+    @property
     def cancellation(self) -> Cancellation:
         """Whether the call was cancelled."""
 

@@ -238,6 +238,11 @@ class RunContext:
         return self._session.jobs
 
     @property
+    def calls(self) -> int:
+        """How many calls of the conversation, and of those it started, have begun."""
+        return self._session.calls
+
+    @property
     def logger(self) -> logging.Logger:
         """The pack's logger."""
         return self.host.logger

@@ -124,6 +124,7 @@ class FakeContext:
         self.logger = self.host.logger
         self.deadline: float | None = None
         self.attempt = 1
+        self.calls = 1
         self.idempotency_key = "fake"
         self.reports: list[str] = []
         self.notes: list[str] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 import sys
 
 from pathlib import Path
@@ -15,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolcrib import Policy, Toolbox
 from toolcrib.testing import async_run, check_pack
+from toolcrib_store import Database
 
 from toolcrib_goal import pack
-from toolcrib_goal.database import DatabaseError
 from toolcrib_goal.model import Budget, GoalError
+from toolcrib_goal.schema import APPLICATION, MIGRATIONS
 from toolcrib_goal.store import SqliteGoals
 
 
@@ -206,7 +206,7 @@ def test_what_was_cleared_does_not_come_back(goals, goal):
     ):
         refused("goal.transition", lambda action=action: act(goals, gone, action, "x"))
     refused("goal.not_requested", lambda: judge(goals, gone, digest="0" * 64))
-    assert goals.count("c", calls=1) is None
+    assert goals.count("w", "c", calls=1) is None
     assert goals.current("w", "c").status == "dropped"
 
 
@@ -228,10 +228,10 @@ def test_budgets_are_counted_by_the_host(goals, clock):
     """Calls and tokens as they are told, seconds by the clock; used up is a state."""
     goals.create("w", "c", "x", Budget(calls=3, seconds=50, tokens=100))
     clock.now += 20
-    at = goals.count("c", calls=1, tokens=40)
+    at = goals.count("w", "c", calls=1, tokens=40)
     assert (at.status, at.budget.used_seconds, at.budget.used_tokens) == ("active", 20.0, 40)
     clock.now += 31
-    over = goals.count("c")
+    over = goals.count("w", "c")
     assert over.status == "budget_limited"
     assert "51 of 50 seconds are used" in over.reason
     refused("goal.transition", lambda: act(goals, over, "resume"))
@@ -268,20 +268,40 @@ def test_bad_input_is_refused_by_name(goals, goal, work, code):
     assert goals.get("w", goal.id).version == 1
 
 
-@pytest.mark.parametrize("damaged", [True, False])
-def test_a_file_that_cannot_be_used_is_left_as_it_is(tmp_path, damaged):
-    """Broken, or somebody else's."""
+def test_a_file_of_an_older_version_is_brought_up_to_date(tmp_path):
+    """What was in it stays; calls are counted from the first look on."""
     path = tmp_path / "goals.db"
-    if damaged:
-        path.write_bytes(b"notes, and no database " * 100)
-    else:
-        with sqlite3.connect(path) as database:
-            database.execute("CREATE TABLE theirs (x)")
-        database.close()
-    before = path.read_bytes()
-    with pytest.raises(DatabaseError):
-        SqliteGoals(path, time=lambda: 0.0)
-    assert path.read_bytes() == before
+    old = Database(path, application=APPLICATION, migrations=MIGRATIONS[:1])
+    with old.write() as db:
+        db.execute(
+            "INSERT INTO goals (grp, conversation, objective, status, created, updated)"
+            " VALUES ('w', 'c', 'x', 'active', 0, 0)"
+        )
+    old.close()
+    goals = SqliteGoals(path, time=lambda: 0.0)
+    assert goals.get("w", "g1").objective == "x"
+    assert [goals.count("w", "c", begun=begun).budget.used_calls for begun in (50, 52)] == [
+        0,
+        2,
+    ]
+    goals.close()
+
+
+def test_what_is_complete_by_nobodys_verdict_is_found(goals, goal):
+    """The file is checked for what it stands for, not only for its bytes."""
+    assert goals.check() == []
+    with goals.database.write() as db:
+        db.execute("UPDATE goals SET status = 'complete'")
+    assert "without a verdict" in goals.check()[0]
+
+
+def test_everything_is_exported_with_its_verdicts(goals, goal):
+    """As JSON, whatever workspace it belongs to."""
+    judge(goals, act(goals, goal, "request", "ran pytest"))
+    goals.create("elsewhere", "c", "other", Budget())
+    first, second = goals.export()
+    assert json.loads(json.dumps(first))["verdicts"][0]["by"] == "other"
+    assert (second["workspace"], second["verdicts"]) == ("elsewhere", [])
 
 
 # -- through all stages ----------------------------------------------------------------------
@@ -362,23 +382,32 @@ def test_no_sequence_of_calls_completes_a_goal_without_another_identity(
     sessions(tmp_path, work)
 
 
-def test_the_calls_of_a_conversation_are_counted_where_policy_lets_the_pack_hear(tmp_path):
-    """The model's word is not asked; what is over budget does not go on."""
+def test_the_host_counts_the_calls_of_a_conversation_and_of_its_sub_agents(tmp_path):
+    """The model's word is not asked, policy names nobody; what is used up does not go on."""
 
     async def work(mine, other, child, box):
-        await mine.call("goal.create", {"objective": "x", "calls": 4})
+        await mine.call("goal.create", {"objective": "x", "calls": 6})
+        await other.call("crib.search", {"query": "goal"})
+        await child.call("crib.search", {"query": "goal"})
+        await child.call("goal.list", {})
         found = []
-        for _ in range(40):
+        for _ in range(5):
             outcome = await mine.call("goal.get", {})
             found.append(outcome.result.structured["goals"][0])
-            if found[-1]["status"] != "active":
-                break
         return found
 
-    found = sessions(tmp_path, work, observers=("goal",))
-    assert found[-1]["status"] == "budget_limited"
-    assert not found[-1]["continue"]
-    assert found[-1]["budget"]["used_calls"] == 4
+    found = sessions(tmp_path, work)
+    assert [goal["budget"]["used_calls"] for goal in found] == [3, 4, 5, 6, 6]
+    assert [goal["status"] for goal in found] == ["active"] * 3 + ["budget_limited"] * 2
+    assert [goal["continue"] for goal in found] == [True] * 3 + [False] * 2
+
+
+def test_calls_are_counted_once_over_restarts_and_removals(goals, goal):
+    """From where the last look ended; records that are gone give nothing back."""
+    assert goals.count("w", "c", begun=3).budget.used_calls == 0
+    goals.create("w", "d", "x", Budget(), begun=10)
+    used = [goals.count("w", "d", begun=begun).budget.used_calls for begun in (12, 12, 4, 5)]
+    assert used == [2, 2, 2, 3]
 
 
 def test_a_goal_of_another_conversation_takes_a_verdict_and_nothing_else(tmp_path):

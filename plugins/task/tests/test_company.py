@@ -64,7 +64,7 @@ def test_each_task_is_done_once_or_uncertain_however_many_workers_are_killed(tmp
         else:
             assert "began and did not report" in task.evidence
     assert sum(t.status == "uncertain" for t in tasks) <= KILLS
-    assert store.database.check() == []
+    assert store.check() == []
     store.close()
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
-import stat
+import json
 
 import pytest
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from toolcrib_store import Database
 
-from toolcrib_task.database import DatabaseError
 from toolcrib_task.model import FINAL, MOVES, NewTask, TaskError
+from toolcrib_task.schema import APPLICATION, MIGRATIONS
 from toolcrib_task.store import Change, SqliteTasks
 
 
@@ -239,9 +239,103 @@ def test_ten_thousand_tasks_are_shown_by_page(store):
     while page := store.select("g", after=after, limit=200):
         assert len(page) <= 200
         seen += [t.id for t in page]
-        after = page[-1].id
+        after = page[-1].place
     assert len(seen) == len(set(seen)) == 10_001
     assert seen[0] == "t10001"
+
+
+def test_a_page_begins_where_the_last_one_ended_whatever_became_of_that_task(store):
+    """It may be deleted, or have another priority by now; an id does as well."""
+    store.create("g", [new(str(n)) for n in range(4)])
+    first, second = store.select("g", limit=2)
+    assert second.place == "medium:t2"
+    store.update("g", second.id, Change(priority="low"), version=1, by="me")
+    store.delete("g", first.id, version=1, by="me")
+    for place in (first.place, second.place):
+        behind = [t.id for t in store.select("g", after=place)]
+        assert behind == ["t3", "t4", "t2"]
+    assert [t.id for t in store.select("g", after="t3")] == ["t4", "t2"]
+    refused("task.page", lambda: store.select("g", after="soon:t1"))
+    refused("task.unknown", lambda: store.select("g", after="medium:x"))
+
+
+def test_pages_of_a_kind_are_whole(store):
+    """By state, owner and readiness, over all priorities."""
+    priorities = ("low", "high", "medium")
+    store.create("g", [new(str(n), priority=priorities[n % 3]) for n in range(9)])
+    store.claim("g", by="me", lease=10)
+    for kind in ({"status": ["open"]}, {"ready": True}, {"owner": "me"}, {"ready": False}):
+        seen, after = [], None
+        while page := store.select("g", after=after, limit=2, **kind):
+            seen += [t.id for t in page]
+            after = page[-1].place
+        assert seen == [t.id for t in store.select("g", limit=100, **kind)]
+        assert len(seen) == (1 if kind in ({"owner": "me"}, {"ready": False}) else 8)
+
+
+def steps_of(store, work):
+    """Count the steps that SQLite takes."""
+    count = [0]
+
+    def step():
+        count[0] += 1
+
+    store.database.connection.set_progress_handler(step, 10)
+    work()
+    store.database.connection.set_progress_handler(None, 0)
+    return count[0]
+
+
+def test_a_long_list_costs_no_more_than_a_short_one(store):
+    """Nothing that changes one task, and no page, goes through all of them."""
+
+    def cycle():
+        store.create("g", [new()])
+        task = store.claim("g", by="me", lease=10)
+        store.update("g", task.id, Change(status="done"), version=task.version, by="me")
+        (page,) = store.select("g", after="medium:t40", limit=1)
+        assert store.changes("g", page.change, 1)
+
+    store.create("g", [new() for _ in range(50)])
+    short = steps_of(store, cycle)
+    for _ in range(20):
+        store.create("g", [new() for _ in range(200)])
+    assert steps_of(store, cycle) < 1.5 * short
+
+
+def test_a_change_made_while_changes_are_read_is_told_next_time(store, tmp_path):
+    """A second process that is as unlucky as can be is not passed over."""
+    other = SqliteTasks(tmp_path / "tasks.db", time=lambda: 0.0)
+    store.create("g", [new("a")])
+
+    def unlucky(statement):
+        if statement.startswith("SELECT number FROM counter"):
+            store.database.connection.set_trace_callback(None)
+            other.create("g", [new("b")])
+
+    store.database.connection.set_trace_callback(unlucky)
+    first, _, cursor = store.changes("g", 0, 100)
+    second, _, _ = store.changes("g", cursor, 100)
+    other.close()
+    assert [t.title for t in (*first, *second)] == ["a", "b"]
+
+
+def test_what_is_ready_after_done_does_not_name_what_is_over(store):
+    """A cancelled task that waited cannot be claimed."""
+    store.create("g", [new("a"), new("b", "#1"), new("c", "#1")])
+    store.update("g", "t2", Change(status="cancelled"), version=1, by="me")
+    task = store.claim("g", by="me", lease=10)
+    changed = store.update("g", task.id, Change(status="done"), version=task.version, by="me")
+    assert [t.id for t in changed] == ["t1", "t3"]
+
+
+def test_metadata_does_not_grow_beyond_its_limit_by_updates(store):
+    """Small pieces add up."""
+    store.create("g", [new("a")])
+    at = store.update("g", "t1", Change(metadata={"a": "x" * 5000}), version=1, by="me")[0]
+    more = Change(metadata={"b": "x" * 5000})
+    refused("task.too_long", lambda: store.update("g", "t1", more, version=2, by="me"))
+    assert store.get("g", "t1").version == at.version == 2
 
 
 def test_lists_do_not_see_each_other(store):
@@ -259,6 +353,7 @@ def test_lists_do_not_see_each_other(store):
         (NewTask(title="x" * 201), "task.too_long"),
         (NewTask(title="x", description="x" * 20_001), "task.too_long"),
         (NewTask(title="x", metadata={"a": "x" * 9000}), "task.too_long"),
+        (NewTask(title="x", depends_on=("t1",) * 201), "task.too_many"),
     ],
 )
 def test_texts_that_are_too_long_are_refused_by_name(store, task, code):
@@ -268,56 +363,40 @@ def test_texts_that_are_too_long_are_refused_by_name(store, task, code):
     )
 
 
-def test_the_file_is_private_checked_copied_and_exported(store, tmp_path):
-    """A copy is a whole file of its own; it is never written over one that is there."""
-    store.create("g", [new("a"), new("b", "#1")])
-    assert stat.S_IMODE((tmp_path / "tasks.db").stat().st_mode) == 0o600
-    assert store.database.check() == []
-    store.database.backup(tmp_path / "copy.db")
-    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
-    with pytest.raises(FileExistsError):
-        store.database.backup(tmp_path / "copy.db")
-    copy = SqliteTasks(tmp_path / "copy.db", time=lambda: 0.0)
-    assert list(copy.export()) == list(store.export())
-    copy.close()
+def test_what_does_not_fit_together_is_found(store):
+    """The file is checked for what it stands for, not only for its bytes."""
+    store.create("g", [new("a"), new("b", "#1"), new("c")])
+    assert store.check() == []
+    with store.database.write() as db:
+        db.execute("UPDATE tasks SET waiting = 0 WHERE seq = 2")
+        db.execute("UPDATE tasks SET status = 'claimed' WHERE seq = 3")
+    found = store.check()
+    assert [line.partition(" ")[0] for line in found] == ["t2", "t3"]
 
 
-def test_an_older_file_is_brought_up_to_date(tmp_path):
+def test_everything_is_exported_list_by_list(store):
+    """As JSON."""
+    store.create("one", [new("a"), new("b", "#1")])
+    store.create("two", [new("c")])
+    lines = [json.loads(json.dumps(line)) for line in store.export()]
+    assert [(line["list"], line["title"]) for line in lines] == [
+        ("one", "a"), ("one", "b"), ("two", "c"),
+    ]  # fmt: skip
+
+
+def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path):
     """What was in it stays."""
-    from toolcrib_task.schema import APPLICATION, MIGRATIONS
-
-    path = tmp_path / "old.db"
-    with sqlite3.connect(path) as database:
-        database.executescript(MIGRATIONS[0] + ";")
-        database.execute(f"PRAGMA application_id = {APPLICATION}")
-        database.execute("PRAGMA user_version = 1")
-    database.close()
-    store = SqliteTasks(path, time=lambda: 0.0)
-    store.create("g", [new("a")])
-    with store.database.read() as db:
-        assert db.execute("SELECT count(*) FROM runs").fetchone()[0] == 0
+    old = Database(tmp_path / "old.db", application=APPLICATION, migrations=MIGRATIONS[:1])
+    with old.write() as db:
+        db.execute(
+            "INSERT INTO tasks (grp, title, description, status, priority, repeatable,"
+            " metadata, created, updated, change) VALUES ('g','a','','open',1,0,'{}',0,0,0)"
+        )
+    old.close()
+    store = SqliteTasks(tmp_path / "old.db", time=lambda: 0.0)
+    assert store.get("g", "t1").title == "a"
+    assert store.find_run("job_1", "c") is None
     store.close()
-
-
-@pytest.mark.parametrize("case", ["foreign", "damaged", "newer"])
-def test_a_file_that_cannot_be_used_is_left_as_it_is(tmp_path, case):
-    """Somebody else's, broken, or of a later version."""
-    path = tmp_path / "tasks.db"
-    if case == "damaged":
-        path.write_bytes(b"these are notes, and no database " * 100)
-    else:
-        with sqlite3.connect(path) as database:
-            database.execute("CREATE TABLE theirs (x)")
-            if case == "newer":
-                from toolcrib_task.schema import APPLICATION
-
-                database.execute(f"PRAGMA application_id = {APPLICATION}")
-                database.execute("PRAGMA user_version = 99")
-        database.close()
-    before = path.read_bytes()
-    with pytest.raises(DatabaseError):
-        SqliteTasks(path, time=lambda: 0.0)
-    assert path.read_bytes() == before
 
 
 STEPS = st.lists(

@@ -139,6 +139,7 @@ def test_a_file_that_is_damaged_is_told_and_not_replaced(tmp_path):
     folder = tmp_path / "state/packs/task"
     folder.mkdir(parents=True)
     (folder / "tasks.db").write_bytes(b"no database " * 200)
+    (folder / "tasks.db").chmod(0o600)
 
     async def work(call, session, box):
         return await call("list")

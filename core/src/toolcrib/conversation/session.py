@@ -449,6 +449,11 @@ class Session:
         """The conversation's jobs."""
         return self.toolbox.jobs.owned(self.conversation)
 
+    @property
+    def calls(self) -> int:
+        """How many calls of the conversation, and of those it started, have begun."""
+        return self.toolbox.ledger.begun(self.conversation)
+
     async def page(self, digest: str, start: int, size: int) -> Result:
         """Return a part of an artifact of this conversation, for ``crib.read``."""
         return await keeping.page(self, digest, start, size)

@@ -82,6 +82,16 @@ class Queries(Journal):
         form = canonical.loads(rows[0][0], max_bytes=1 << 30, max_depth=10_000)
         return outcome_from_json(form)
 
+    def begun(self, conversation: str) -> int:
+        """Return how many calls of a conversation, and of those it started, have begun."""
+        below = f"{conversation}/"
+        rows = self._rows(
+            "SELECT count(*) FROM calls c JOIN conversations v ON v.id = c.conversation "
+            "WHERE (v.name = ?1 OR substr(v.name, 1, ?2) = ?3) AND c.run IS NOT NULL",
+            (conversation, len(below), below),
+        )
+        return int(rows[0][0])
+
     def history(self, call_id: str) -> tuple[Entry, ...]:
         """Return all that was noted of one call, in order."""
         rows = self._rows(f"{_ENTRY} WHERE e.call = ? ORDER BY e.seq", (call_id,))

@@ -7,14 +7,12 @@ import json
 import time
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
-from toolcrib import Policy, Toolbox
+from toolcrib_store.commands import file_of, json_option, look_after, visible, worked
 
-from .database import DatabaseError
 from .definition import FILE
 from .model import Budget, Goal, GoalError
 from .store import SqliteGoals
@@ -25,40 +23,25 @@ __all__ = ["group"]
 
 @click.group()
 def group() -> None:
-    """Goals of this workspace: show, verdict, budget, clear."""
+    """Goals of this workspace: show, verdict, budget, clear; check, backup, export."""
 
 
-def _json(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+def _keeper() -> SqliteGoals | None:
+    path, _ = file_of("goal", FILE)
+    return SqliteGoals(path, time=time.time) if path.is_file() else None
 
 
-def _opened() -> tuple[SqliteGoals, str]:
-    policy = Policy.discover(Path())
-    path = Toolbox(policy).pack_state("goal") / FILE
-    if not path.is_file():
-        text = "there are no goals yet"
-        raise click.ClickException(text)
-    try:
-        return SqliteGoals(path, time=time.time), str(Path(policy.workspace).resolve())
-    except DatabaseError as error:
-        raise click.ClickException(str(error)) from error
+look_after(group, _keeper)
 
 
 def _done(work: Callable[[SqliteGoals, str], Any]) -> Any:
-    store, where = _opened()
-    try:
-        return work(store, where)
-    except GoalError as error:
-        raise click.ClickException(error.text) from error
-    finally:
-        store.close()
-
-
-def _safe(text: str) -> str:
-    """Make visible what could move the cursor of a terminal."""
-    return "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
-    )
+    with worked():
+        store = _keeper()
+    if store is None:
+        text = "there are no goals yet"
+        raise click.ClickException(text)
+    with worked(store):
+        return work(store, file_of("goal", FILE)[1])
 
 
 def _say(goals: list[Goal], *, as_json: bool) -> None:
@@ -66,27 +49,27 @@ def _say(goals: list[Goal], *, as_json: bool) -> None:
         click.echo(json.dumps([goal.facts() for goal in goals]))
         return
     for goal in goals:
-        click.echo(_safe(goal.described()))
-        click.echo(_safe(f"  objective (revision {goal.revision}): {goal.objective}"))
+        click.echo(visible(goal.described()))
+        click.echo(visible(f"  objective (revision {goal.revision}): {goal.objective}"))
         for name in ("calls", "seconds", "tokens"):
             limit, used = getattr(goal.budget, name), getattr(goal.budget, f"used_{name}")
             if limit is not None or used:
                 click.echo(f"  {name}: {used:.0f} of {'no limit' if limit is None else limit}")
         if goal.digest:
-            click.echo(_safe(f"  completion asked by {goal.requester}"))
-            click.echo(_safe(f"  evidence: {goal.evidence}"))
+            click.echo(visible(f"  completion asked by {goal.requester}"))
+            click.echo(visible(f"  evidence: {goal.evidence}"))
             click.echo(f"  digest: {goal.digest}")
         if goal.verdict:
             word = "passed" if goal.verdict["passed"] else "failed"
-            click.echo(_safe(f"  verdict: {word}, by {goal.verdict['by']}"))
-            click.echo(_safe(f"  grounds: {goal.verdict['grounds']}"))
+            click.echo(visible(f"  verdict: {word}, by {goal.verdict['by']}"))
+            click.echo(visible(f"  grounds: {goal.verdict['grounds']}"))
     if not goals:
         click.echo("no goals")
 
 
 @group.command()
 @click.argument("goal_id", required=False)
-@_json
+@json_option
 def show(goal_id: str | None, as_json: bool) -> None:  # noqa: FBT001
     """Show one goal, or all of this workspace."""
 
@@ -101,7 +84,7 @@ def show(goal_id: str | None, as_json: bool) -> None:  # noqa: FBT001
 @click.option("--pass/--fail", "passed", required=True, help="Whether the goal is reached.")
 @click.option("--digest", required=True, help="Digest of the request, as show prints it.")
 @click.option("--grounds", required=True, help="What you looked at, and what you saw.")
-@_json
+@json_option
 def verdict(goal_id: str, passed: bool, digest: str, grounds: str, as_json: bool) -> None:  # noqa: FBT001
     """Judge a request for completion."""
     by = f"person:{getpass.getuser()}"
@@ -118,7 +101,7 @@ def verdict(goal_id: str, passed: bool, digest: str, grounds: str, as_json: bool
 @click.option("--calls", type=click.IntRange(1), help="New limit.")
 @click.option("--seconds", type=click.FloatRange(1), help="New limit.")
 @click.option("--tokens", type=click.IntRange(1), help="New limit.")
-@_json
+@json_option
 def budget(
     goal_id: str,
     calls: int | None,
@@ -135,7 +118,7 @@ def budget(
 @group.command()
 @click.argument("goal_id")
 @click.option("--reason", default="", help="Why.")
-@_json
+@json_option
 def clear(goal_id: str, reason: str, as_json: bool) -> None:  # noqa: FBT001
     """Drop a goal, whatever its state; it does not come back."""
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from toolcrib import Context, Pack, Signature, resources
+from toolcrib_store import told as store_told
 
-from toolcrib import Context, Failed, Invalid, NotFound, Pack, Refused, Signature, resources
-
-from .database import DatabaseError
-from .model import GoalError
+from .engine import GoalStore
 from .store import SqliteGoals
 
 
-__all__ = ["FILE", "Books", "books", "identity", "of_goals", "pack", "place", "store", "told"]
+__all__ = ["FILE", "identity", "of_goals", "pack", "place", "store", "told"]
 
 FILE = "goals.db"
 
@@ -24,49 +22,15 @@ pack.command_group(
 )
 
 
-class Books:
-    """The stores that are open now; observers are given no host, only a conversation."""
-
-    def __init__(self) -> None:
-        self._open: list[SqliteGoals] = []
-
-    def opened(self, store: SqliteGoals) -> None:
-        """Note a store."""
-        self._open.append(store)
-
-    def closed(self, store: SqliteGoals) -> None:
-        """Forget a store."""
-        self._open.remove(store)
-
-    def count(self, conversation: str) -> None:
-        """Count a call of a conversation where that has a goal."""
-        for each in list(self._open):
-            each.count(conversation, calls=1)
-
-
-books = Books()
-
-
 @pack.resource(scope="toolbox")
-def store(ctx: Context) -> Iterator[SqliteGoals]:
+def store(ctx: Context) -> Iterator[GoalStore]:
     """Open the file of goals; all sessions share it."""
-    try:
+    with told():
         opened = SqliteGoals(ctx.host.state / FILE, time=ctx.host.clock.time)
-    except DatabaseError as error:
-        raise Failed(str(error), code="goal.store") from error
-    books.opened(opened)
     try:
         yield opened
     finally:
-        books.closed(opened)
         opened.close()
-
-
-@pack.observe
-def _(event: Mapping[str, Any]) -> None:
-    """Count the calls of conversations that have a goal, where policy lets this pack hear."""
-    if event["name"] == "call.finished" and event["conversation"]:
-        books.count(event["conversation"])
 
 
 def identity(ctx: Context) -> str:
@@ -79,18 +43,9 @@ def place(ctx: Context) -> str:
     return str(ctx.workspace.root)
 
 
-_FAILURES: dict[str, Any] = {"refused": Refused, "not_found": NotFound}
-
-
-@contextlib.contextmanager
-def told() -> Iterator[None]:
+def told() -> AbstractContextManager[None]:
     """Turn what the store refuses into the failure that ends a call that way."""
-    try:
-        yield
-    except GoalError as error:
-        if error.kind == "invalid":
-            raise Invalid(error.pointer, error.text, code=error.code) from error
-        raise _FAILURES[error.kind](error.text, code=error.code) from error
+    return store_told("goal.store")
 
 
 def of_goals() -> Signature:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import attrs
 
+from toolcrib_store import StoreError
+
 
 __all__ = [
     "ENDED",
@@ -32,22 +34,8 @@ LIMITS = {"objective": 100_000, "reason": 4_000, "evidence": 20_000}
 """Characters."""
 
 
-class GoalError(Exception):
-    """Raised when something cannot be done with a goal; the text says what would be legal."""
-
-    def __init__(
-        self,
-        code: str,
-        text: str,
-        *,
-        kind: Literal["invalid", "not_found", "refused"] = "refused",
-        pointer: str = "",
-    ) -> None:
-        self.code = code
-        self.text = text
-        self.kind = kind
-        self.pointer = pointer
-        super().__init__(f"{code}: {text}")
+class GoalError(StoreError):
+    """Raised when something cannot be done with a goal; its codes are ``goal.*``."""
 
 
 @attrs.frozen(kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-__all__ = ["APPLICATION", "MIGRATIONS"]
+__all__ = ["APPLICATION", "MIGRATIONS", "MISFITS"]
 
 APPLICATION = 0x74634731  # "tcG1"
 
@@ -47,4 +47,18 @@ MIGRATIONS: tuple[str, ...] = (
         given REAL NOT NULL
     )
     """,
+    """
+    ALTER TABLE goals ADD COLUMN seen_calls INTEGER
+    """,
 )
+
+MISFITS = """
+    SELECT g.seq, g.grp, 'it is complete without a verdict of somebody else' FROM goals AS g
+        WHERE g.status = 'complete' AND NOT EXISTS (
+            SELECT 1 FROM verdicts AS v WHERE v.goal = g.seq AND v.passed
+            AND v.attempt = g.attempt AND v.digest = g.digest AND v.by != g.requester)
+    UNION ALL
+    SELECT seq, grp, 'it waits for a verdict, and nothing says on what' FROM goals
+        WHERE status = 'verifying' AND (digest IS NULL OR requester IS NULL)
+"""
+"""What does not fit together, by number and workspace, with what is wrong."""

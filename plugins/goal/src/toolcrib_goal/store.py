@@ -1,55 +1,28 @@
-"""The store of goals: what any engine must do, and the one in SQLite."""
+"""The store of goals in SQLite."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
-from .database import Database
+from toolcrib_store import Database
+
 from .model import ENDED, Budget, Goal, GoalError, are_related, digest_of
 from .moves import SAME, TO, Action, failed, fits, may
-from .schema import APPLICATION, MIGRATIONS
+from .schema import APPLICATION, MIGRATIONS, MISFITS
 
 
-__all__ = ["Action", "GoalStore", "SqliteGoals"]
-
-
-class GoalStore(Protocol):
-    """What an engine for goals does; every method is one atomic step."""
-
-    def create(self, group: str, conversation: str, objective: str, budget: Budget) -> Goal:
-        """Make a goal for a conversation that has none."""
-
-    def get(self, group: str, goal_id: str) -> Goal:
-        """Return a goal."""
-
-    def current(self, group: str, conversation: str) -> Goal | None:
-        """Return the goal that a conversation works on, or its last one."""
-
-    def act(
-        self, group: str, goal_id: str, action: Action, *, by: str, version: int, text: str = ""
-    ) -> Goal:
-        """Do something with a goal, if it has this version."""
-
-    def verdict(
-        self, group: str, goal_id: str, *, by: str, passed: bool, digest: str, grounds: str
-    ) -> Goal:
-        """Judge a request for completion."""
-
-    def count(
-        self, conversation: str, *, calls: int = 0, seconds: float = 0.0, tokens: int = 0
-    ) -> Goal | None:
-        """Count what a conversation used; only the host calls this."""
+__all__ = ["Action", "SqliteGoals"]
 
 
 class SqliteGoals:
-    """Goals in one file.
+    """Goals in one file (:class:`toolcrib_goal.engine.GoalStore`).
 
     Args:
         path: Where; None: in memory.
@@ -60,7 +33,15 @@ class SqliteGoals:
         self._time = time
         self.database = Database(path, application=APPLICATION, migrations=MIGRATIONS)
 
-    def create(self, group: str, conversation: str, objective: str, budget: Budget) -> Goal:
+    def create(
+        self,
+        group: str,
+        conversation: str,
+        objective: str,
+        budget: Budget,
+        *,
+        begun: int | None = None,
+    ) -> Goal:
         """Make a goal for a conversation that has none."""
         fits("objective", objective, "/objective")
         if not objective.strip():
@@ -74,11 +55,12 @@ class SqliteGoals:
                 raise GoalError("goal.exists", text)
             row = db.execute(
                 "INSERT INTO goals (grp, conversation, objective, status, calls, seconds,"
-                " tokens, since, created, updated) VALUES (?,?,?,'active',?,?,?,?,?,?)"
+                " tokens, seen_calls, since, created, updated)"
+                " VALUES (?,?,?,'active',?,?,?,?,?,?,?)"
                 " RETURNING *",
                 (
                     *(group, conversation, objective),
-                    *(budget.calls, budget.seconds, budget.tokens, now, now, now),
+                    *(budget.calls, budget.seconds, budget.tokens, begun, now, now, now),
                 ),
             ).fetchone()
             return self._goal(row)
@@ -120,6 +102,24 @@ class SqliteGoals:
             return [
                 {**dict(row), "goal": goal_id, "passed": bool(row["passed"])} for row in rows
             ]
+
+    def check(self) -> list[str]:
+        """Return what is damaged, or does not fit together; empty is good."""
+        found = self.database.check()
+        if not found:
+            with self.database.read() as db:
+                rows = db.execute(MISFITS).fetchall()
+            found = [f"g{row[0]} of {row[1]}: {row[2]}" for row in rows]
+        return found
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """Give everything as JSON-safe values, one goal at a time."""
+        with self.database.read() as db:
+            rows = db.execute("SELECT seq, grp FROM goals ORDER BY seq").fetchall()
+        for seq, group in rows:
+            goal_id = f"g{seq}"
+            verdicts = self.verdicts(group, goal_id)
+            yield {"workspace": group, **self.get(group, goal_id).facts(), "verdicts": verdicts}
 
     # -- changing ----------------------------------------------------------------------
 
@@ -231,21 +231,29 @@ class SqliteGoals:
             return self._save(db, row["seq"], values)
 
     def count(
-        self, conversation: str, *, calls: int = 0, seconds: float = 0.0, tokens: int = 0
+        self,
+        group: str,
+        conversation: str,
+        *,
+        begun: int | None = None,
+        calls: int = 0,
+        seconds: float = 0.0,
+        tokens: int = 0,
     ) -> Goal | None:
         """Count what a conversation used; only the host calls this."""
         with self.database.write() as db:
             row = db.execute(
-                "SELECT * FROM goals WHERE conversation = ? AND status IN"
+                "SELECT * FROM goals WHERE grp = ? AND conversation = ? AND status IN"
                 " ('active', 'verifying') ORDER BY seq DESC LIMIT 1",
-                (conversation,),
+                (group, conversation),
             ).fetchone()
             if row is None:
                 return None
             used = {
-                "used_calls": row["used_calls"] + calls,
+                "used_calls": row["used_calls"] + calls + _unseen(row, begun),
                 "used_seconds": self._used(row) + seconds,
                 "used_tokens": row["used_tokens"] + tokens,
+                "seen_calls": row["seen_calls"] if begun is None else begun,
                 "since": self._time(),
             }
             columns = ", ".join(f"{name} = ?" for name in used)
@@ -349,3 +357,11 @@ class SqliteGoals:
     def close(self) -> None:
         """Close the file."""
         self.database.close()
+
+
+def _unseen(row: sqlite3.Row, begun: int | None) -> int:
+    """Return calls that began since the last look; never fewer than none."""
+    if begun is None or row["seen_calls"] is None:
+        return 0
+    # Records that were removed meanwhile give nothing back.
+    return max(begun - int(row["seen_calls"]), 0)

@@ -19,8 +19,8 @@ from toolcrib import (
 )
 
 from .definition import identity, of_goals, pack, place, store, told
+from .engine import GoalStore
 from .model import Budget, Goal, Status
-from .store import SqliteGoals
 
 
 __all__ = ["create", "get", "list_", "update"]
@@ -46,7 +46,9 @@ def create(
     """Set a goal for this conversation."""
     budget = Budget(calls=calls, seconds=seconds, tokens=tokens)
     with told():
-        goal = _store(ctx).create(place(ctx), ctx.conversation, objective, budget)
+        goal = _store(ctx).create(
+            place(ctx), ctx.conversation, objective, budget, begun=ctx.calls
+        )
     return _shown([goal])
 
 
@@ -136,7 +138,7 @@ def list_(
 ) -> Result:
     """List this workspace's goals, the newest first."""
     with told():
-        found = _store(ctx).select(place(ctx), status=status, limit=limit)
+        found = _counted(ctx).select(place(ctx), status=status, limit=limit)
     return _shown(found)
 
 
@@ -145,15 +147,23 @@ def _(**_: Any) -> Signature:
     return of_goals()
 
 
-def _store(ctx: Context) -> SqliteGoals:
-    opened: SqliteGoals = ctx.wait(ctx.use(store))
+def _store(ctx: Context) -> GoalStore:
+    opened: GoalStore = ctx.wait(ctx.use(store))
+    return opened
+
+
+def _counted(ctx: Context) -> GoalStore:
+    """Return the store, after the calls that the host has recorded are counted."""
+    opened = _store(ctx)
+    opened.count(place(ctx), ctx.conversation, begun=ctx.calls)
     return opened
 
 
 def _one(ctx: Context, goal_id: str | None) -> Goal:
+    goals = _counted(ctx)
     if goal_id is not None:
-        return _store(ctx).get(place(ctx), goal_id)
-    goal = _store(ctx).current(place(ctx), ctx.conversation)
+        return goals.get(place(ctx), goal_id)
+    goal = goals.current(place(ctx), ctx.conversation)
     if goal is None:
         text = "this conversation has no goal; goal.create sets one"
         raise NotFound(text, code="goal.none")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from toolcrib import Policy, Toolbox
+from toolcrib_store.commands import file_of, json_option, look_after, visible, worked
 
-from .database import DatabaseError
 from .definition import FILE
-from .model import STATUSES, Task, TaskError
+from .model import STATUSES, Task
 from .store import SqliteTasks
 
 
@@ -30,34 +29,32 @@ _SHOWN = {
 
 @click.group()
 def group() -> None:
-    """Tasks of this workspace: list, board, show, watch."""
-
-
-def _json(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+    """Tasks of this workspace: list, board, show, watch; check, backup, export."""
 
 
 def _opened() -> tuple[SqliteTasks, str] | None:
-    policy = Policy.discover(Path())
-    path = Toolbox(policy).pack_state("task") / FILE
-    if not path.is_file():
-        return None
-    try:
-        return SqliteTasks(path, time=time.time), str(Path(policy.workspace).resolve())
-    except DatabaseError as error:
-        raise click.ClickException(str(error)) from error
+    path, where = file_of("task", FILE)
+    with worked():
+        return (SqliteTasks(path, time=time.time), where) if path.is_file() else None
 
 
-def _safe(text: str) -> str:
-    """Make visible what could move the cursor of a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def _keeper() -> SqliteTasks | None:
+    opened = _opened()
+    return None if opened is None else opened[0]
+
+
+look_after(group, _keeper)
 
 
 def _all(store: SqliteTasks, where: str, status: tuple[str, ...] = ()) -> Iterator[Task]:
     after = None
     while page := store.select(where, status=status, after=after, limit=200):
         yield from page
-        after = page[-1].id
+        after = page[-1].place
+
+
+def _line(text: str) -> str:
+    return visible(text).replace("\n", "\\n")
 
 
 def _columns() -> bool:
@@ -66,16 +63,23 @@ def _columns() -> bool:
 
 def _row(task: Task) -> tuple[str, ...]:
     note = f"waits for {', '.join(task.waits_for)}" if task.waits_for else (task.owner or "")
-    return task.id, task.status, task.priority, _safe(note), _safe(task.title)
+    return task.id, task.status, task.priority, _line(note), _line(task.title)
+
+
+def _tasks(status: tuple[str, ...] = ()) -> list[Task]:
+    opened = _opened()
+    if opened is None:
+        return []
+    with worked(opened[0]):
+        return list(_all(*opened, status))
 
 
 @group.command("list")
 @click.option("--status", multiple=True, type=click.Choice(STATUSES), help="Only these states.")
-@_json
+@json_option
 def list_(status: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001
     """List all tasks, the most urgent first."""
-    opened = _opened()
-    tasks = [] if opened is None else list(_all(*opened, status))
+    tasks = _tasks(status)
     if as_json:
         click.echo(json.dumps([task.facts() for task in tasks]))
         return
@@ -132,16 +136,15 @@ def _lanes(tasks: list[Task]) -> dict[str, list[str]]:
             "failed": "needs a look",
             "uncertain": "needs a look",
         }.get(task.status, "over")
-        lanes[lane].append(f"{task.id} {_safe(task.title)}")
+        lanes[lane].append(f"{task.id} {_line(task.title)}")
     return lanes
 
 
 @group.command()
-@_json
+@json_option
 def board(as_json: bool) -> None:  # noqa: FBT001
     """Show tasks in lanes: ready, waiting, in work, needs a look, over."""
-    opened = _opened()
-    tasks = [] if opened is None else list(_all(*opened))
+    tasks = _tasks()
     if as_json:
         click.echo(json.dumps(_lanes(tasks)))
     elif _columns():
@@ -155,31 +158,29 @@ def board(as_json: bool) -> None:  # noqa: FBT001
 
 @group.command()
 @click.argument("task_id")
-@_json
+@json_option
 def show(task_id: str, as_json: bool) -> None:  # noqa: FBT001
     """Show one task with everything about it."""
     opened = _opened()
-    try:
-        if opened is None:
-            text = "there are no tasks yet"
-            raise click.ClickException(text)
+    if opened is None:
+        text = "there are no tasks yet"
+        raise click.ClickException(text)
+    with worked(opened[0]):
         task = opened[0].get(opened[1], task_id)
-    except TaskError as error:
-        raise click.ClickException(error.text) from error
     facts = task.facts()
     if as_json:
         click.echo(json.dumps(facts))
         return
-    click.echo(_safe(task.described()))
+    click.echo(visible(task.described()))
     for name, value in facts.items():
         if value not in ("", [], {}, None):
-            click.echo(f"{name}: {_safe(str(value))}")
+            click.echo(f"{name}: {visible(str(value))}")
 
 
 @group.command()
 @click.option("--every", default=1.0, show_default=True, help="Seconds between looks.")
 @click.option("--times", default=0, help="End after so many looks; 0: never.")
-@_json
+@json_option
 def watch(every: float, times: int, as_json: bool) -> None:  # noqa: FBT001
     """Show the board as it changes; off a terminal a line for every change."""
     from rich.live import Live  # noqa: PLC0415 - only here
@@ -187,16 +188,15 @@ def watch(every: float, times: int, as_json: bool) -> None:  # noqa: FBT001
     seen = 0
     cursor = 0
     live = Live(auto_refresh=False) if _columns() and not as_json else None
-    with live if live is not None else _nothing():
+    with live if live is not None else contextlib.nullcontext():
         while True:
             opened = _opened()
             if opened is not None:
-                store, where = opened
-                if live is not None:
-                    live.update(_board(list(_all(store, where))), refresh=True)
-                else:
-                    cursor = _changes(store, where, cursor, as_json=as_json)
-                store.close()
+                with worked(opened[0]):
+                    if live is not None:
+                        live.update(_board(list(_all(*opened))), refresh=True)
+                    else:
+                        cursor = _changes(*opened, cursor, as_json=as_json)
             seen += 1
             if times and seen >= times:
                 return
@@ -214,11 +214,3 @@ def _changes(store: SqliteTasks, where: str, cursor: int, *, as_json: bool) -> i
         if now == cursor:
             return now
         cursor = now
-
-
-class _nothing:  # noqa: N801 - a stand-in for a context manager
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc: object) -> None:
-        return None

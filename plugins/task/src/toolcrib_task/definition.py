@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
-from toolcrib import (
-    Busy,
-    Context,
-    Failed,
-    Invalid,
-    NotFound,
-    Pack,
-    Refused,
-    Result,
-    Signature,
-    Text,
-    resources,
-)
+from toolcrib import Context, Pack, Result, Signature, Text, resources
+from toolcrib_store import told as store_told
 
-from .database import DatabaseError
-from .model import Task, TaskError
+from .engine import TaskStore
+from .model import Task
 from .store import SqliteTasks
 
 
@@ -37,12 +25,10 @@ FILE = "tasks.db"
 
 
 @pack.resource(scope="toolbox")
-def store(ctx: Context) -> Iterator[SqliteTasks]:
+def store(ctx: Context) -> Iterator[TaskStore]:
     """Open the file of tasks; all sessions share it."""
-    try:
+    with told():
         opened = SqliteTasks(ctx.host.state / FILE, time=ctx.host.clock.time)
-    except DatabaseError as error:
-        raise Failed(str(error), code="task.store") from error
     try:
         yield opened
     finally:
@@ -54,18 +40,9 @@ def list_name(ctx: Context) -> str:
     return str(ctx.workspace.root)
 
 
-_FAILURES: dict[str, Any] = {"refused": Refused, "not_found": NotFound, "busy": Busy}
-
-
-@contextlib.contextmanager
-def told() -> Iterator[None]:
+def told() -> AbstractContextManager[None]:
     """Turn what the store refuses into the failure that ends a call that way."""
-    try:
-        yield
-    except TaskError as error:
-        if error.kind == "invalid":
-            raise Invalid(error.pointer, error.text, code=error.code) from error
-        raise _FAILURES[error.kind](error.text, code=error.code) from error
+    return store_told("task.store")
 
 
 def of_tasks() -> Signature:

@@ -7,7 +7,7 @@ import sqlite3
 
 from collections.abc import Sequence
 
-from .model import LIMITS, NewTask, TaskError
+from .model import LIMITS, MOST_NEEDS, NewTask, TaskError
 
 
 __all__ = ["check_new", "depend", "resolved"]
@@ -24,7 +24,11 @@ def check_new(tasks: Sequence[NewTask]) -> None:
             if len(getattr(new, name)) > LIMITS[name]:
                 text = f"{name} is longer than {LIMITS[name]:,} characters"
                 raise TaskError("task.too_long", text, kind="invalid", pointer=f"{at}/{name}")
-        if len(json.dumps(dict(new.metadata))) > LIMITS["metadata"]:
+        if len(new.depends_on) > MOST_NEEDS:
+            text = f"a task depends on {MOST_NEEDS} others at most in one request"
+            pointer = f"{at}/depends_on"
+            raise TaskError("task.too_many", text, kind="invalid", pointer=pointer)
+        if new.metadata and len(json.dumps(dict(new.metadata))) > LIMITS["metadata"]:
             text = f"metadata is longer than {LIMITS['metadata']:,} characters"
             raise TaskError("task.too_long", text, kind="invalid", pointer=f"{at}/metadata")
 
@@ -61,6 +65,8 @@ def depend(db: sqlite3.Connection, group: str, seq: int, others: Sequence[int]) 
     Raises:
         TaskError: one does not exist, is cancelled, or would close a circle.
     """
+    # Nothing leads back to a task that no other one needs, which is what a new one is.
+    needed = db.execute("SELECT 1 FROM needs WHERE on_task = ? LIMIT 1", (seq,)).fetchone()
     for other in dict.fromkeys(others):
         row = db.execute(
             "SELECT status FROM tasks WHERE seq = ? AND grp = ?", (other, group)
@@ -69,7 +75,7 @@ def depend(db: sqlite3.Connection, group: str, seq: int, others: Sequence[int]) 
             why = "there is no task" if row is None else "cancelled, and never done, is"
             text = f"{why} t{other}; task.list shows what there is"
             raise TaskError("task.unknown_dependency", text, kind="invalid")
-        circle = _path(db, other, seq)
+        circle = [seq] if other == seq else (_path(db, other, seq) if needed else None)
         if circle is not None:
             text = f"that would be a circle: {' needs '.join(f't{n}' for n in (seq, *circle))}"
             raise TaskError("task.cycle", text)

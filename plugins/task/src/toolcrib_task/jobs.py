@@ -18,7 +18,8 @@ from toolcrib import (
 )
 
 from .definition import of_jobs, pack, store
-from .running import Run, begin, know_kinds, load, settle
+from .lineage import Run
+from .running import begin, know_kinds, settle
 
 
 __all__ = ["jobs", "output", "run", "stop", "wait"]
@@ -121,7 +122,7 @@ async def output(
     record = await ctx.jobs.wait(job, timeout=wait)
     data = await ctx.jobs.output(job, offset=offset, size=size)
     tasks = await ctx.use(store)
-    known = await asyncio.to_thread(load, tasks, job, ctx.conversation)
+    known = await asyncio.to_thread(tasks.find_run, job, ctx.conversation)
     said = None
     if known is not None and record.status in _FINAL:
         said = await settle(ctx, tasks, known)

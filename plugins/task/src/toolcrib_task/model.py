@@ -7,10 +7,13 @@ from typing import Any, Literal
 
 import attrs
 
+from toolcrib_store import StoreError
+
 
 __all__ = [
     "FINAL",
     "LIMITS",
+    "MOST_NEEDS",
     "MOVES",
     "PRIORITIES",
     "STATUSES",
@@ -46,28 +49,12 @@ MOVES: Mapping[str, frozenset[str]] = {
 LIMITS = {"title": 200, "description": 20_000, "evidence": 20_000, "metadata": 8_000}
 """Characters."""
 
+MOST_NEEDS = 200
+"""Dependencies that one request may give one task."""
 
-class TaskError(Exception):
-    """Raised when something cannot be done with a task; the text says what would be legal.
 
-    Attributes:
-        code: Stable dotted word, ``task.*``.
-        kind: How a call that meets it ends.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        text: str,
-        *,
-        kind: Literal["invalid", "not_found", "refused", "busy"] = "refused",
-        pointer: str = "",
-    ) -> None:
-        self.code = code
-        self.text = text
-        self.kind = kind
-        self.pointer = pointer
-        super().__init__(f"{code}: {text}")
+class TaskError(StoreError):
+    """Raised when something cannot be done with a task; its codes are ``task.*``."""
 
 
 @attrs.frozen(kw_only=True)
@@ -118,6 +105,11 @@ class Task:
     created: float
     updated: float
     change: int
+
+    @property
+    def place(self) -> str:
+        """Where it stands in the list: what a next page comes after, whatever happens to it."""
+        return f"{self.priority}:{self.id}"
 
     @property
     def ready(self) -> bool:

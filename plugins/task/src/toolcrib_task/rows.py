@@ -5,19 +5,51 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from .model import PRIORITIES, Task, TaskError
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .model import PRIORITIES, NewTask, Task, TaskError
 
 
-__all__ = ["current_change", "expire", "next_change", "row_of", "seq_of", "task_of"]
+__all__ = [
+    "COLUMNS",
+    "current_change",
+    "expire",
+    "find_late",
+    "insert",
+    "next_change",
+    "position",
+    "row_of",
+    "seq_of",
+    "task_of",
+]
+
+COLUMNS = (
+    "seq, title, description, status, priority, owner, lease, attempt, repeatable, version,"
+    " needing, evidence, metadata, created, updated, change"
+)
+"""What makes a task, in the order in which :func:`task_of` takes it."""
 
 
 def seq_of(task_id: str) -> int:
     """Return the number of an id, or refuse."""
-    digits = task_id.removeprefix("t")
+    digits = task_id[1:]
     if task_id[:1] != "t" or not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
         text = f"{task_id!r} is no id of a task; ids look like t12"
         raise TaskError("task.unknown", text, kind="not_found")
     return int(digits)
+
+
+def position(db: sqlite3.Connection, group: str, after: str) -> tuple[int, int]:
+    """Return priority and number of what a page comes after: a place, or an id."""
+    name, colon, task_id = after.rpartition(":")
+    if not colon:
+        row = row_of(db, group, seq_of(after))
+        return row["priority"], row["seq"]
+    if name not in PRIORITIES:
+        text = f"{after!r} is no place in the list; take next of the page before"
+        raise TaskError("task.page", text, kind="invalid", pointer="/after")
+    return PRIORITIES.index(name), seq_of(task_id)
 
 
 def next_change(db: sqlite3.Connection) -> int:
@@ -37,7 +69,7 @@ def current_change(db: sqlite3.Connection) -> int:
 def row_of(db: sqlite3.Connection, group: str, seq: int) -> sqlite3.Row:
     """Return the row of a task, or refuse."""
     row: sqlite3.Row | None = db.execute(
-        "SELECT * FROM tasks WHERE seq = ? AND grp = ?", (seq, group)
+        f"SELECT {COLUMNS} FROM tasks WHERE seq = ? AND grp = ?", (seq, group)
     ).fetchone()
     if row is None:
         text = f"there is no task t{seq}; task.list shows what there is"
@@ -45,42 +77,87 @@ def row_of(db: sqlite3.Connection, group: str, seq: int) -> sqlite3.Row:
     return row
 
 
-def task_of(db: sqlite3.Connection, row: sqlite3.Row) -> Task:
-    """Return the task of a row, with what it depends on."""
+def insert(
+    db: sqlite3.Connection, group: str, new: NewTask, *, now: float, change: int
+) -> Task:
+    """Make the row of a task that waits for nothing yet, and return the task."""
+    metadata: Mapping[str, Any] = new.metadata
+    text = json.dumps(dict(metadata)) if metadata else "{}"
+    seq = db.execute(
+        "INSERT INTO tasks (grp, title, description, status, priority, repeatable,"
+        " metadata, created, updated, change) VALUES (?,?,?,'open',?,?,?,?,?,?)",
+        (
+            *(group, new.title, new.description, PRIORITIES.index(new.priority)),
+            *(new.repeatable, text, now, now, change),
+        ),
+    ).lastrowid
+    return Task(
+        id=f"t{seq}",
+        title=new.title,
+        description=new.description,
+        status="open",
+        priority=new.priority,
+        owner=None,
+        lease=None,
+        attempt=0,
+        repeatable=new.repeatable,
+        version=1,
+        depends_on=(),
+        waits_for=(),
+        evidence=None,
+        metadata=json.loads(text) if metadata else {},
+        created=now,
+        updated=now,
+        change=change,
+    )
+
+
+def task_of(db: sqlite3.Connection, row: Sequence[Any]) -> Task:
+    """Return the task of a row of :data:`COLUMNS`, with what it depends on."""
+    # By place: names are looked up one by one, which is most of what a task costs.
+    (
+        seq, title, description, status, priority, owner, lease, attempt, repeatable, version,
+        needing, evidence, metadata, created, updated, change,
+    ) = row  # fmt: skip
     needs: list[sqlite3.Row] = []
-    if row["needing"]:
+    if needing:
         needs = db.execute(
             "SELECT on_task, status FROM needs JOIN tasks ON seq = on_task WHERE task = ?"
             " ORDER BY on_task",
-            (row["seq"],),
+            (seq,),
         ).fetchall()
     return Task(
-        id=f"t{row['seq']}",
-        title=row["title"],
-        description=row["description"],
-        status=row["status"],
-        priority=PRIORITIES[row["priority"]],
-        owner=row["owner"],
-        lease=row["lease"],
-        attempt=row["attempt"],
-        repeatable=bool(row["repeatable"]),
-        version=row["version"],
-        depends_on=tuple(f"t{need[0]}" for need in needs),
-        waits_for=tuple(f"t{need[0]}" for need in needs if need[1] != "done"),
-        evidence=row["evidence"],
-        metadata=json.loads(row["metadata"]),
-        created=row["created"],
-        updated=row["updated"],
-        change=row["change"],
+        id=f"t{seq}",
+        title=title,
+        description=description,
+        status=status,
+        priority=PRIORITIES[priority],
+        owner=owner,
+        lease=lease,
+        attempt=attempt,
+        repeatable=repeatable != 0,
+        version=version,
+        depends_on=tuple([f"t{need[0]}" for need in needs]),
+        waits_for=tuple([f"t{need[0]}" for need in needs if need[1] != "done"]),
+        evidence=evidence,
+        metadata={} if metadata == "{}" else json.loads(metadata),
+        created=created,
+        updated=updated,
+        change=change,
     )
+
+
+def find_late(db: sqlite3.Connection, group: str, now: float) -> list[sqlite3.Row]:
+    """Return the rows of claims whose lease has ended."""
+    # The plus keeps SQLite from going through the whole list instead of the few claims.
+    return db.execute(
+        f"SELECT {COLUMNS} FROM tasks WHERE lease < ? AND +grp = ?", (now, group)
+    ).fetchall()
 
 
 def expire(db: sqlite3.Connection, group: str, now: float) -> None:
     """Hand back what dead owners hold."""
-    late = db.execute(
-        "SELECT * FROM tasks WHERE lease < ? AND grp = ?", (now, group)
-    ).fetchall()
-    for row in late:
+    for row in find_late(db, group, now):
         # Nothing was begun, or doing it twice does no harm: it is simply open again.
         again = row["status"] == "claimed" or row["repeatable"]
         evidence = (

@@ -14,10 +14,11 @@ import attrs
 from toolcrib import Context, Failed, Invalid, NotFound, Refused, Unavailable
 from toolcrib_runners import ProcessKind, run
 
-from .store import SqliteTasks
+from .engine import TaskStore
+from .lineage import Run
 
 
-__all__ = ["AGENT", "InProcessAgents", "Run", "begin", "know_kinds", "settle"]
+__all__ = ["AGENT", "InProcessAgents", "begin", "know_kinds", "settle"]
 
 AGENT = "agent"
 
@@ -34,32 +35,6 @@ class InProcessAgents:
         return dict(await self.agents.run(arguments["task"]))
 
 
-@attrs.frozen(kw_only=True)
-class Run:
-    """What is remembered of a sub-agent beside its job.
-
-    Attributes:
-        root: Job of the first run of its line.
-        resumed_from: Job that it goes on from.
-        depth: How often it was resumed.
-        worktree, branch, base: Its own copy of the repository, if it has one.
-        settled: What became of that.
-    """
-
-    job: str
-    owner: str
-    type: str
-    description: str
-    root: str
-    resumed_from: str | None = None
-    depth: int = 0
-    worktree: str | None = None
-    branch: str | None = None
-    base: str | None = None
-    settled: str | None = None
-    created: float = 0.0
-
-
 def know_kinds(ctx: Context) -> None:
     """Make the kinds of jobs known, so that what was left of them is taken up."""
     processes = ctx.jobs.register(ProcessKind())
@@ -73,28 +48,9 @@ def know_kinds(ctx: Context) -> None:
         ctx.jobs.register(kind)
 
 
-def save(store: SqliteTasks, run_: Run) -> None:
-    """Remember a run."""
-    row = attrs.asdict(run_)
-    columns, marks = ", ".join(row), ", ".join("?" * len(row))
-    with store.database.write() as db:
-        db.execute(
-            f"INSERT OR REPLACE INTO runs ({columns}) VALUES ({marks})", tuple(row.values())
-        )
-
-
-def load(store: SqliteTasks, job: str, owner: str) -> Run | None:
-    """Return what is remembered of a job; a foreign one is an unknown one."""
-    with store.database.read() as db:
-        row = db.execute(
-            "SELECT * FROM runs WHERE job = ? AND owner = ?", (job, owner)
-        ).fetchone()
-    return None if row is None else Run(**dict(row))
-
-
 async def begin(
     ctx: Context,
-    store: SqliteTasks,
+    store: TaskStore,
     *,
     type_: str,
     prompt: str,
@@ -146,7 +102,7 @@ async def begin(
         base=base,
         created=ctx.host.clock.time(),
     )
-    await asyncio.to_thread(save, store, made)
+    await asyncio.to_thread(store.save_run, made)
     return job, made
 
 
@@ -155,10 +111,10 @@ def _has_worktree(run_: Run) -> bool:
 
 
 async def _source(
-    ctx: Context, store: SqliteTasks, job_id: str, type_: str
+    ctx: Context, store: TaskStore, job_id: str, type_: str
 ) -> tuple[Any, Run, dict[str, Any]]:
     record = await ctx.jobs.get(job_id)
-    known = await asyncio.to_thread(load, store, job_id, ctx.conversation)
+    known = await asyncio.to_thread(store.find_run, job_id, ctx.conversation)
     if known is None:
         text = f"{job_id} is no sub-agent of this conversation"
         raise NotFound(text, code="job.unknown")
@@ -199,7 +155,7 @@ async def _worktree(ctx: Context) -> tuple[str, str, str]:
     return str(target), branch, base
 
 
-async def settle(ctx: Context, store: SqliteTasks, run_: Run) -> str | None:
+async def settle(ctx: Context, store: TaskStore, run_: Run) -> str | None:
     """Say what became of a worktree whose agent has ended; an unchanged one is removed.
 
     Removing is done in two steps, tree first and branch second, and what was done is
@@ -222,5 +178,5 @@ async def settle(ctx: Context, store: SqliteTasks, run_: Run) -> str | None:
             await _git(root, "branch", "--quiet", "-D", branch)
         except Failed as error:
             said = f"it changed nothing; what could not be removed: {error.text}"
-    await asyncio.to_thread(save, store, attrs.evolve(run_, settled=said))
+    await asyncio.to_thread(store.save_run, attrs.evolve(run_, settled=said))
     return said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-__all__ = ["APPLICATION", "MIGRATIONS"]
+__all__ = ["APPLICATION", "MIGRATIONS", "MISFITS"]
 
 APPLICATION = 0x74635431  # "tcT1"
 
@@ -59,4 +59,23 @@ MIGRATIONS: tuple[str, ...] = (
         created REAL NOT NULL
     )
     """,
+    """
+    CREATE INDEX gone_change ON gone (grp, change)
+    """,
 )
+
+MISFITS = """
+    SELECT t.seq, t.grp, 'it does not wait for as many as are not done' FROM tasks AS t
+        WHERE t.waiting != (SELECT count(*) FROM needs JOIN tasks AS o ON o.seq = on_task
+                            WHERE task = t.seq AND o.status != 'done')
+    UNION ALL
+    SELECT seq, grp, 'it needs others, and does not say so' FROM tasks
+        WHERE NOT needing AND seq IN (SELECT task FROM needs)
+    UNION ALL
+    SELECT seq, grp, 'it is held by nobody, or without an end' FROM tasks
+        WHERE (status IN ('claimed', 'working')) != (lease IS NOT NULL AND owner IS NOT NULL)
+    UNION ALL
+    SELECT seq, grp, 'it has a number of a change that was not yet made' FROM tasks
+        WHERE change > (SELECT number FROM counter)
+"""
+"""What does not fit together, by number and list, with what is wrong."""

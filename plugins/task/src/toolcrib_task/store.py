@@ -1,4 +1,4 @@
-"""The store of tasks: what any engine must do, and the one in SQLite.
+"""The store of tasks in SQLite.
 
 Every change is one transaction that holds the file for writing, so nothing is lost
 between processes. Each change of a task has a number; "what changed since" is one query.
@@ -6,75 +6,45 @@ between processes. Each change of a task has a number; "what changed since" is o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+import attrs
+
+from toolcrib_store import Database
 
 from .changing import Change, check_change
-from .database import Database
 from .graph import check_new, depend, resolved
-from .model import PRIORITIES, NewTask, Task, TaskError
-from .rows import current_change, expire, next_change, row_of, seq_of, task_of
-from .schema import APPLICATION, MIGRATIONS
+from .lineage import Run
+from .model import LIMITS, PRIORITIES, NewTask, Task, TaskError
+from .rows import (
+    COLUMNS,
+    current_change,
+    expire,
+    find_late,
+    insert,
+    next_change,
+    position,
+    row_of,
+    seq_of,
+    task_of,
+)
+from .schema import APPLICATION, MIGRATIONS, MISFITS
 
 
-__all__ = ["Change", "SqliteTasks", "TaskStore"]
+__all__ = ["Change", "SqliteTasks"]
 
-
-class TaskStore(Protocol):
-    """What an engine for tasks does; every method is one atomic step."""
-
-    def create(self, group: str, tasks: Sequence[NewTask]) -> tuple[Task, ...]:
-        """Make tasks: all, or none."""
-
-    def get(self, group: str, task_id: str) -> Task:
-        """Return a task."""
-
-    def update(
-        self, group: str, task_id: str, change: Change, *, version: int, by: str
-    ) -> tuple[Task, ...]:
-        """Change a task if it has this version; return it, then what it set free."""
-
-    def claim(
-        self,
-        group: str,
-        *,
-        by: str,
-        lease: float,
-        task_id: str | None = None,
-        working: bool = False,
-    ) -> Task | None:
-        """Claim a task, or the next one that is ready; None: there is none."""
-
-    def delete(self, group: str, task_id: str, *, version: int, by: str) -> None:
-        """Delete a task that nothing depends on."""
-
-    def select(
-        self,
-        group: str,
-        *,
-        status: Sequence[str] = (),
-        owner: str | None = None,
-        ready: bool | None = None,
-        after: str | None = None,
-        limit: int = 50,
-    ) -> tuple[Task, ...]:
-        """Return a page of tasks: working first, then by priority and age."""
-
-    def changes(
-        self, group: str, since: int, limit: int
-    ) -> tuple[tuple[Task, ...], tuple[str, ...], int]:
-        """Return tasks changed and ids deleted since a number, and the number now."""
-
-    def counts(self, group: str) -> dict[str, int]:
-        """Return how many tasks are in each state."""
+_READY = "status = 'open' AND waiting = 0"
+_LET_GO = frozenset({"open", "done", "failed", "uncertain", "cancelled"})
 
 
 class SqliteTasks:
-    """Tasks in one file.
+    """Tasks in one file (:class:`toolcrib_task.engine.TaskStore`).
 
     Args:
         path: Where; None: in memory.
@@ -93,31 +63,34 @@ class SqliteTasks:
         now = self._time()
         with self.database.write() as db:
             change = next_change(db)
-            made: list[int] = []
-            for new in tasks:
-                row = db.execute(
-                    "INSERT INTO tasks (grp, title, description, status, priority, repeatable,"
-                    " metadata, created, updated, change) VALUES (?,?,?,'open',?,?,?,?,?,?)"
-                    " RETURNING seq",
-                    (
-                        *(group, new.title, new.description),
-                        *(PRIORITIES.index(new.priority), new.repeatable),
-                        *(json.dumps(dict(new.metadata)), now, now, change),
-                    ),
-                ).fetchone()
-                made.append(row[0])
-            for number, new in enumerate(tasks):
+            made = [insert(db, group, new, now=now, change=change) for new in tasks]
+            numbers = [seq_of(task.id) for task in made]
+            for place, new in enumerate(tasks):
                 if new.depends_on:
-                    depend(db, group, made[number], resolved(new.depends_on, made, number))
-            # What was just made is in the cache; one query reads it back, waiting and all.
-            return tuple(task_of(db, row_of(db, group, seq)) for seq in made)
+                    others = resolved(new.depends_on, numbers, place)
+                    depend(db, group, numbers[place], others)
+            for place, new in enumerate(tasks):
+                if new.depends_on:
+                    made[place] = task_of(db, row_of(db, group, numbers[place]))
+            return tuple(made)
 
     # -- looking -----------------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def _look(self, group: str) -> Iterator[sqlite3.Connection]:
+        """Look at one moment, after what dead owners hold was handed back."""
+        now = self._time()
+        with self.database.snapshot() as db:
+            if not find_late(db, group, now):
+                yield db
+                return
+        with self.database.write() as db:
+            expire(db, group, now)
+            yield db
+
     def get(self, group: str, task_id: str) -> Task:
         """Return a task."""
-        self._expire(group)
-        with self.database.read() as db:
+        with self._look(group) as db:
             return task_of(db, row_of(db, group, seq_of(task_id)))
 
     def select(
@@ -131,40 +104,39 @@ class SqliteTasks:
         limit: int = 50,
     ) -> tuple[Task, ...]:
         """Return a page of tasks: by priority, then by age."""
-        self._expire(group)
-        where, values = ["grp = ?"], [group]
+        where: list[str] = []
+        values: list[Any] = []
         if status:
-            where.append(f"status IN ({', '.join('?' * len(status))})")
+            where.append(f" AND status IN ({', '.join('?' * len(status))})")
             values += status
         if owner is not None:
-            where.append("owner = ?")
+            where.append(" AND owner = ?")
             values.append(owner)
         if ready is not None:
-            where.append(
-                "(status = 'open' AND waiting = 0)"
-                if ready
-                else "NOT (status = 'open' AND waiting = 0)"
-            )
-        with self.database.read() as db:
-            if after is not None:
-                row = row_of(db, group, seq_of(after))
-                where.append("(priority, seq) > (?, ?)")
-                values += [row["priority"], row["seq"]]
-            rows = db.execute(
-                f"SELECT * FROM tasks WHERE {' AND '.join(where)}"
-                " ORDER BY priority, seq LIMIT ?",
-                (*values, limit),
-            ).fetchall()
-            return tuple(task_of(db, row) for row in rows)
+            where.append(f" AND ({_READY})" if ready else f" AND NOT ({_READY})")
+        rows: list[sqlite3.Row] = []
+        with self._look(group) as db:
+            first, behind = (0, 0) if after is None else position(db, group, after)
+            # One priority after the other, so that a page begins where the last one ended.
+            for priority in range(first, len(PRIORITIES)):
+                if len(rows) < limit:
+                    rows += db.execute(
+                        f"SELECT {COLUMNS} FROM tasks WHERE grp = ? AND priority = ?"
+                        f" AND seq > ?{''.join(where)} ORDER BY seq LIMIT ?",
+                        (group, priority, behind if priority == first else 0, *values,
+                         limit - len(rows)),
+                    ).fetchall()  # fmt: skip
+            return tuple([task_of(db, row) for row in rows])
 
     def changes(
         self, group: str, since: int, limit: int
     ) -> tuple[tuple[Task, ...], tuple[str, ...], int]:
         """Return tasks changed and ids deleted since a number, and the number now."""
-        self._expire(group)
-        with self.database.read() as db:
+        # One moment for all of it: what is changed meanwhile has a number behind this one.
+        with self._look(group) as db:
             rows = db.execute(
-                "SELECT * FROM tasks WHERE grp = ? AND change > ? ORDER BY change, seq LIMIT ?",
+                f"SELECT {COLUMNS} FROM tasks WHERE grp = ? AND change > ?"
+                " ORDER BY change, seq LIMIT ?",
                 (group, since, limit),
             ).fetchall()
             full = len(rows) == limit
@@ -172,8 +144,8 @@ class SqliteTasks:
             if full:
                 # A change is shown whole or not at all, or the next page would miss some.
                 rows = db.execute(
-                    "SELECT * FROM tasks WHERE grp = ? AND change > ? AND change <= ?"
-                    " ORDER BY change, seq",
+                    f"SELECT {COLUMNS} FROM tasks WHERE grp = ? AND change > ?"
+                    " AND change <= ? ORDER BY change, seq",
                     (group, since, now),
                 ).fetchall()
             gone = db.execute(
@@ -181,17 +153,16 @@ class SqliteTasks:
                 (group, since, now),
             ).fetchall()
             return (
-                tuple(task_of(db, row) for row in rows),
-                tuple(f"t{row[0]}" for row in gone),
+                tuple([task_of(db, row) for row in rows]),
+                tuple([f"t{row[0]}" for row in gone]),
                 now,
             )
 
     def counts(self, group: str) -> dict[str, int]:
         """Return how many tasks are in each state, and how many are ready."""
-        self._expire(group)
-        with self.database.read() as db:
+        with self._look(group) as db:
             rows = db.execute(
-                "SELECT status, count(*), sum(status = 'open' AND waiting = 0) FROM tasks"
+                f"SELECT status, count(*), sum({_READY}) FROM tasks"
                 " WHERE grp = ? GROUP BY status",
                 (group,),
             ).fetchall()
@@ -199,7 +170,7 @@ class SqliteTasks:
         return {**found, "ready": sum(row[2] for row in rows)}
 
     def groups(self) -> tuple[str, ...]:
-        """Return the lists that hold tasks."""
+        """Return the names of all lists."""
         with self.database.read() as db:
             rows = db.execute("SELECT DISTINCT grp FROM tasks ORDER BY grp").fetchall()
         return tuple(row[0] for row in rows)
@@ -210,7 +181,16 @@ class SqliteTasks:
             after = None
             while page := self.select(group, after=after, limit=500):
                 yield from ({"list": group, **task.facts()} for task in page)
-                after = page[-1].id
+                after = page[-1].place
+
+    def check(self) -> list[str]:
+        """Return what is damaged, or does not fit together; empty is good."""
+        found = self.database.check()
+        if not found:
+            with self.database.read() as db:
+                rows = db.execute(MISFITS).fetchall()
+            found = [f"t{row[0]} of {row[1]}: {row[2]}" for row in rows]
+        return found
 
     # -- changing ----------------------------------------------------------------------
 
@@ -225,32 +205,33 @@ class SqliteTasks:
     ) -> Task | None:
         """Claim a task, or the next one that is ready; None: there is none."""
         now = self._time()
-        status = "working" if working else "claimed"
         with self.database.write() as db:
             expire(db, group, now)
+            seq: int | None = None
             if task_id is not None:
-                row = self._claimable(db, group, task_id, by)
-                seq = row["seq"]
-            else:
-                found = db.execute(
-                    "SELECT seq FROM tasks WHERE grp = ? AND status = 'open' AND waiting = 0"
-                    " ORDER BY priority, seq LIMIT 1",
-                    (group,),
-                ).fetchone()
-                if found is None:
-                    return None
-                seq = found[0]
+                seq = self._claimable(db, group, task_id, by)
+            which = "?" if seq is not None else (
+                f"(SELECT seq FROM tasks WHERE grp = ? AND {_READY}"
+                " ORDER BY priority, seq LIMIT 1)"
+            )  # fmt: skip
             row = db.execute(
                 "UPDATE tasks SET status = CASE WHEN status = 'working' THEN 'working' ELSE ?"
                 " END, owner = ?, lease = ?, attempt = attempt + (status = 'open'),"
-                " version = version + 1, updated = ?, change = ? WHERE seq = ? RETURNING *",
-                (status, by, now + lease, now, next_change(db), seq),
+                " version = version + 1, updated = ?,"
+                " change = (SELECT number + 1 FROM counter)"
+                f" WHERE seq = {which} RETURNING {COLUMNS}",
+                (
+                    *("working" if working else "claimed", by, now + lease, now),
+                    group if seq is None else seq,
+                ),
             ).fetchone()
+            if row is None:
+                return None
+            db.execute("UPDATE counter SET number = number + 1")
             return task_of(db, row)
 
-    def _claimable(
-        self, db: sqlite3.Connection, group: str, task_id: str, by: str
-    ) -> sqlite3.Row:
+    @staticmethod
+    def _claimable(db: sqlite3.Connection, group: str, task_id: str, by: str) -> int:
         row = row_of(db, group, seq_of(task_id))
         task = task_of(db, row)
         # Claiming again what one has is how a lease is made longer.
@@ -258,35 +239,34 @@ class SqliteTasks:
         if not (task.ready or mine):
             text = f"{task.described()}. Claim another one, or leave the id out."
             raise TaskError("task.not_ready", text)
-        return row
+        seq: int = row["seq"]
+        return seq
 
     def update(
         self, group: str, task_id: str, change: Change, *, version: int, by: str
     ) -> tuple[Task, ...]:
         """Change a task if it has this version; return it, then what it set free."""
         now = self._time()
+        seq = seq_of(task_id)
         with self.database.write() as db:
             expire(db, group, now)
-            before = task_of(db, row_of(db, group, seq_of(task_id)))
+            before = task_of(db, row_of(db, group, seq))
             check_change(before, change, version=version, by=by)
             number = next_change(db)
-            seq = seq_of(task_id)
             if change.no_longer_on or change.depend_on:
                 self._edges(db, group, seq, change)
-            row = self._set(db, before, change, by=by, now=now, number=number)
-            freed: list[sqlite3.Row] = []
-            if change.status == "done":
-                freed = db.execute(
-                    "UPDATE tasks SET waiting = waiting - 1, change = ? WHERE seq IN"
-                    " (SELECT task FROM needs WHERE on_task = ?) RETURNING *",
-                    (number, seq),
-                ).fetchall()
-            return (
-                task_of(db, row),
-                *(task_of(db, other) for other in freed if not other["waiting"]),
-            )
+            values = _values(before, change, by=by, now=now)
+            columns = "".join([f"{name} = ?, " for name in values])
+            row = db.execute(
+                f"UPDATE tasks SET {columns}version = version + 1, updated = ?, change = ?"
+                f" WHERE seq = ? RETURNING {COLUMNS}",
+                (*values.values(), now, number, seq),
+            ).fetchone()
+            freed = _set_free(db, seq, number) if change.status == "done" else []
+            return (task_of(db, row), *freed)
 
-    def _edges(self, db: sqlite3.Connection, group: str, seq: int, change: Change) -> None:
+    @staticmethod
+    def _edges(db: sqlite3.Connection, group: str, seq: int, change: Change) -> None:
         for other in change.no_longer_on:
             db.execute("DELETE FROM needs WHERE task = ? AND on_task = ?", (seq, seq_of(other)))
         if change.no_longer_on:
@@ -297,67 +277,80 @@ class SqliteTasks:
             )
         depend(db, group, seq, [seq_of(other) for other in change.depend_on])
 
-    def _set(
-        self,
-        db: sqlite3.Connection,
-        before: Task,
-        change: Change,
-        *,
-        by: str,
-        now: float,
-        number: int,
-    ) -> sqlite3.Row:
-        values: dict[str, Any] = {}
-        for name in ("title", "description", "evidence", "status"):
-            if getattr(change, name) is not None:
-                values[name] = getattr(change, name)
-        if change.priority is not None:
-            values["priority"] = PRIORITIES.index(change.priority)
-        if change.metadata is not None:
-            merged = {**before.metadata, **change.metadata}
-            values["metadata"] = json.dumps({k: v for k, v in merged.items() if v is not None})
-        if change.status in {"open", "done", "failed", "uncertain", "cancelled"}:
-            values["lease"] = None
-            if change.status == "open":
-                values["owner"] = None
-        elif change.lease is not None and before.owner == by:
-            values["lease"] = now + change.lease
-        columns = "".join(f"{name} = ?, " for name in values)
-        row: sqlite3.Row = db.execute(
-            f"UPDATE tasks SET {columns}version = version + 1, updated = ?, change = ?"
-            " WHERE seq = ? RETURNING *",
-            (*values.values(), now, number, seq_of(before.id)),
-        ).fetchone()
-        return row
-
     def delete(self, group: str, task_id: str, *, version: int, by: str) -> None:
         """Delete a task that nothing depends on."""
+        now = self._time()
+        seq = seq_of(task_id)
         with self.database.write() as db:
-            seq = seq_of(task_id)
+            expire(db, group, now)
             task = task_of(db, row_of(db, group, seq))
             check_change(task, Change(), version=version, by=by)
             rows = db.execute("SELECT task FROM needs WHERE on_task = ?", (seq,)).fetchall()
             if rows:
-                others = ", ".join(f"t{row[0]}" for row in rows[:10])
+                others = ", ".join([f"t{row[0]}" for row in rows[:10]])
                 text = f"{task_id} is needed by {others}; take it off them first, or cancel it"
                 raise TaskError("task.needed", text)
             db.execute("DELETE FROM needs WHERE task = ?", (seq,))
             db.execute("DELETE FROM tasks WHERE seq = ?", (seq,))
             db.execute("INSERT INTO gone VALUES (?, ?, ?)", (seq, group, next_change(db)))
 
-    # -- leases ------------------------------------------------------------------------
+    # -- sub-agents --------------------------------------------------------------------
 
-    def _expire(self, group: str) -> None:
-        """Hand back what dead owners hold, if there is any."""
-        now = self._time()
+    def save_run(self, run: Run) -> None:
+        """Remember a run of a sub-agent, or what became of it."""
+        row = attrs.asdict(run)
+        columns, marks = ", ".join(row), ", ".join("?" * len(row))
+        with self.database.write() as db:
+            db.execute(
+                f"INSERT OR REPLACE INTO runs ({columns}) VALUES ({marks})",
+                tuple(row.values()),
+            )
+
+    def find_run(self, job: str, owner: str) -> Run | None:
+        """Return what is remembered of a job; a foreign one is an unknown one."""
         with self.database.read() as db:
-            late = db.execute(
-                "SELECT 1 FROM tasks WHERE lease < ? AND grp = ? LIMIT 1", (now, group)
+            row = db.execute(
+                "SELECT * FROM runs WHERE job = ? AND owner = ?", (job, owner)
             ).fetchone()
-        if late is not None:
-            with self.database.write() as db:
-                expire(db, group, now)
+        return None if row is None else Run(**dict(row))
 
     def close(self) -> None:
         """Close the file."""
         self.database.close()
+
+
+def _set_free(db: sqlite3.Connection, seq: int, number: int) -> list[Task]:
+    """Count down what waits for a task that is done now; return what is ready by that."""
+    if db.execute("SELECT 1 FROM needs WHERE on_task = ? LIMIT 1", (seq,)).fetchone() is None:
+        return []
+    rows = db.execute(
+        "UPDATE tasks SET waiting = waiting - 1, change = ? WHERE seq IN"
+        f" (SELECT task FROM needs WHERE on_task = ?) RETURNING {COLUMNS}",
+        (number, seq),
+    ).fetchall()
+    return [task for task in [task_of(db, row) for row in rows] if task.ready]
+
+
+def _values(before: Task, change: Change, *, by: str, now: float) -> dict[str, Any]:
+    """Return the columns that a change sets."""
+    values: dict[str, Any] = {}
+    for name in ("title", "description", "evidence", "status"):
+        value = getattr(change, name)
+        if value is not None:
+            values[name] = value
+    if change.priority is not None:
+        values["priority"] = PRIORITIES.index(change.priority)
+    if change.metadata is not None:
+        merged = {**before.metadata, **change.metadata}
+        text = json.dumps({k: v for k, v in merged.items() if v is not None})
+        if len(text) > LIMITS["metadata"]:
+            said = f"metadata is longer than {LIMITS['metadata']:,} characters"
+            raise TaskError("task.too_long", said, kind="invalid", pointer="/metadata")
+        values["metadata"] = text
+    if change.status in _LET_GO:
+        values["lease"] = None
+        if change.status == "open":
+            values["owner"] = None
+    elif change.lease is not None and before.owner == by:
+        values["lease"] = now + change.lease
+    return values

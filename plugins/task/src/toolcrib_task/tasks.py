@@ -8,15 +8,16 @@ import attrs
 
 from toolcrib import Between, Context, Effect, Length, Result, Signature
 
+from .changing import Change
 from .definition import list_name, of_tasks, pack, store, told, told_of
-from .model import LIMITS, NewTask, Priority, Status
-from .store import Change
+from .model import LIMITS, MOST_NEEDS, NewTask, Priority, Status
 
 
 __all__ = ["claim", "create", "delete", "get", "list_", "update"]
 
 _ID = Annotated[str, "Id of a task, such as t12", Length(1, 20)]
 _VERSION = Annotated[int, "Version that you saw; another one is refused", Between(1, 2**53)]
+_NEEDS = Length(0, MOST_NEEDS)
 _EFFECTS = (Effect.HOST_STATE,)
 
 
@@ -28,7 +29,9 @@ class TaskToMake:
     description: Annotated[str, "Everything one needs to do it", Length(0, 20_000)] = ""
     priority: Priority = "medium"
     depends_on: Annotated[
-        list[str], "Ids of tasks to be done first; #1 is the first of this request"
+        list[str],
+        "Ids of tasks to be done first; #1 is the first of this request",
+        Length(0, MOST_NEEDS),
     ] = attrs.field(factory=list)
     repeatable: Annotated[
         bool, "It may simply be done again if whoever worked on it has vanished"
@@ -102,8 +105,12 @@ def update(
     title: Annotated[str | None, "New title", Length(1, 200)] = None,
     description: Annotated[str | None, "New description", Length(0, 20_000)] = None,
     priority: Priority | None = None,
-    depend_on: Annotated[tuple[str, ...], "Ids to depend on as well"] = (),
-    no_longer_on: Annotated[tuple[str, ...], "Ids to depend on no longer"] = (),
+    depend_on: Annotated[
+        tuple[str, ...], "Ids to depend on as well", Length(0, MOST_NEEDS)
+    ] = (),
+    no_longer_on: Annotated[
+        tuple[str, ...], "Ids to depend on no longer", Length(0, MOST_NEEDS)
+    ] = (),
     evidence: Annotated[str | None, "How it is known how it ended", Length(1, 20_000)] = None,
     lease: Annotated[float | None, "Seconds more for the claim", Between(1, 86_400)] = None,
 ) -> Result:
@@ -139,7 +146,7 @@ def _(id: str, version: int, **_: Any) -> Signature:  # noqa: A002
     concurrency="shared",
     usage=[
         "With since, the cursor of an earlier result, only what changed after it comes.",
-        "after is the last id of a page; the next page starts behind it.",
+        "Give next of a page as after to see the page behind it.",
     ],
 )
 def list_(
@@ -149,7 +156,7 @@ def list_(
     owner: Annotated[str | None, "Only this owner's; 'me' is yourself"] = None,
     ready: Annotated[bool | None, "Only those that can be claimed"] = None,
     since: Annotated[int | None, "Cursor of an earlier result", Between(0, 2**53)] = None,
-    after: Annotated[str | None, "Last id of the page before"] = None,
+    after: Annotated[str | None, "The next of the page before", Length(1, 40)] = None,
     limit: Annotated[int, "Most tasks to show", Between(1, 200)] = 50,
 ) -> Result:
     """Show tasks by page, or what changed since a cursor."""
@@ -172,7 +179,7 @@ def list_(
         )
         counts = tasks.counts(group)
     summary = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no tasks"
-    following = page[-1].id if len(page) == limit else None
+    following = page[-1].place if len(page) == limit else None
     return told_of(summary, page, counts=counts, cursor=cursor, next=following)
 
 
