@@ -15,6 +15,7 @@ import attrs
 
 from .errors import Unavailable
 from .lifetimes import guard_cycle
+from .logs import scoped
 
 
 if TYPE_CHECKING:
@@ -250,11 +251,7 @@ class RunContext:
     def sub_logger(self) -> logging.Logger:
         """Return the logger of this invocation; the same one each time."""
         if self._sub_logger is None:
-            # A logger of its own, not a child by name: names would pile up for ever.
-            name = f"{self.host.logger.name}.{self.invocation_id}"
-            logger = logging.Logger(name)  # noqa: LOG001 - see above
-            logger.parent = self.host.logger
-            self._sub_logger = logger
+            self._sub_logger = scoped(self.host.logger, self.invocation_id)
         return self._sub_logger
 
     async def secret(self, name: str, *, destination: str | None = None) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .projection import ProjectionCache
     from .record import Ledger
     from .search import SearchIndex
-    from .secrets import SecretStore
+    from .secrets import Scrubber, SecretStore
     from .sync import SyncToolbox
     from .tool import Tool
 
@@ -164,6 +164,7 @@ class Toolbox:
                 policy.ledger, durability=policy.durability, clock=self.clock.time
             )
             stack.callback(self.ledger.close)
+        stack.callback(self._close_artifacts)
         self.ledger.recover(keep=partial(may_resume, self.catalog))
         self.runtime = Runtime(
             scheduler=Scheduler(policy.limits),
@@ -233,13 +234,15 @@ class Toolbox:
 
     def _host(self, pack: str) -> Host:
         from .host import Host  # noqa: PLC0415 - see above
+        from .logs import PackLogger  # noqa: PLC0415 - as above
 
+        name = f"toolcrib.pack.{pack}"
         host = self._hosts[pack] = Host(
             pack=pack,
             workspace=self.workspace,
             clock=self.clock,
             agents=self.agents,
-            logger=logging.getLogger(f"toolcrib.pack.{pack}"),
+            logger=PackLogger(name, logging.getLogger(name), self._scrubber),
             settings=self.policy.settings.get(pack, {}),
             state_root=self.state,
             opener=self._resource,
@@ -271,6 +274,11 @@ class Toolbox:
 
             self._secrets = SecretStore(self.policy.secrets)
         return self._secrets
+
+    def _scrubber(self) -> Scrubber | None:
+        """Return what knows the secrets that were given out, if any was."""
+        scrubber = None if self._secrets is None else self._secrets.scrubber
+        return scrubber or None
 
     # -- sessions --------------------------------------------------------------------
 
@@ -370,6 +378,11 @@ class Toolbox:
 
             self._artifacts = ArtifactStore(self.state / "artifacts")
         return self._artifacts
+
+    def _close_artifacts(self) -> None:
+        store, self._artifacts = self._artifacts, None
+        if store is not None:
+            store.close()
 
     def replace_catalog(self, new: Catalog) -> None:
         """Take a new catalog, and say what changed."""
