@@ -18,7 +18,44 @@ from .signature import Signature
 from .tool import Tool
 
 
-__all__ = ["AdmittedCall", "AuthorizedCall", "Call", "Repair"]
+__all__ = ["AdmittedCall", "AuthorizedCall", "Call", "Repair", "Sent"]
+
+
+@attrs.frozen
+class Repair:
+    """A change with one reading that was made to what a model sent.
+
+    Attributes:
+        rule: Its name, such as R3; see :mod:`toolcrib.repair`.
+        pointer: JSON pointer into the arguments of what was changed.
+        text: What was changed, in words.
+    """
+
+    rule: str
+    pointer: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.pointer or '/'}: {self.text}"
+
+
+@attrs.frozen(kw_only=True)
+class Sent:
+    """A call as the provider knows it, where it had to be read before it is one of ours.
+
+    Several calls that the provider sent as one have the same.
+
+    Attributes:
+        name: The name that was sent.
+        provider_id: The id that was sent, or None.
+        position: Place in the response, from 0.
+        repairs: How it was read.
+    """
+
+    name: str
+    provider_id: str | None
+    position: int
+    repairs: tuple[Repair, ...]
 
 
 @attrs.frozen(kw_only=True)
@@ -35,6 +72,7 @@ class Call:
         response_digest: Digest of the whole response; with ``position`` the key
             under which the call is recorded.
         problem: What was wrong with the call before its arguments were looked at.
+        sent: What the provider sent, where that is not a call of this name and id.
     """
 
     id: str
@@ -47,18 +85,12 @@ class Call:
     position: int = 0
     response_digest: str = ""
     problem: Refusal | None = None
+    sent: Sent | None = None
 
-
-@attrs.frozen
-class Repair:
-    """A lossless change that admission made to the arguments.
-
-    ``rule`` is one of R1 to R11, ``pointer`` the JSON pointer it changed.
-    """
-
-    rule: str
-    pointer: str
-    text: str
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """How it was read from what the provider sent."""
+        return () if self.sent is None else self.sent.repairs
 
 
 _ADMIT = object()
@@ -74,7 +106,7 @@ class AdmittedCall:
         tool: The tool, as declared when the call was admitted.
         text: Canonical JSON text of the arguments, defaults filled in.
         digest: Digest of ``text``.
-        repairs: What admission changed, losslessly.
+        repairs: What was changed to read it, losslessly unless policy asked for more.
     """
 
     call: Call

@@ -215,6 +215,7 @@ class Receipt:
         number: Position in the conversation's chain, from 1.
         previous, digest: SHA-256 links of the chain.
         effects, resources: What it touched, or would have if it had not been stopped.
+        repairs: What of the model's words was mended to read it, each with its rule.
         decided_by: Who or what let the call run or stopped it, in order.
         started: When the handler started, in seconds since the epoch; None if it did not.
         ended: When the call ended or was stopped.
@@ -232,6 +233,7 @@ class Receipt:
     definition_digest: str | None
     effects: frozenset[Effect]
     resources: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
     status: Status
     code: str | None
     decided_by: tuple[str, ...]

@@ -48,6 +48,19 @@ def test_a_calls_whole_story_is_told_by_its_id(home, told):
     assert home.run("ledger", "show", "call_missing").exit_code == 1
 
 
+def test_what_was_mended_is_shown(home, desk, asked):
+    """On the receipt in full, in the table by its rule, and beforehand by explain."""
+    reply = asked(("functions.desk_ping", {"times": "2"}))
+    home.run("run", "-", "--conversation", "c", given=json.dumps(reply))
+    (receipt,) = home.json("ledger", "show", "c")
+    assert [text.split(" ")[0] for text in receipt["repairs"]] == ["R10", "R4"]
+    (row,) = home.run("ledger", "show", "c").stdout.splitlines()
+    assert row.split("\t")[-1] == "R10 R4"
+    explained = home.json("explain", "desk.ping", '{"times": "2"}')
+    assert [text.split(" ")[0] for text in explained["repairs"]] == ["R4"]
+    assert "R4 /times:" in home.run("explain", "desk.ping", '{"times": "2"}').stdout
+
+
 def test_open_questions_are_listed(home, told):
     """With what they are about."""
     (question,) = home.json("ledger", "questions")

@@ -86,7 +86,7 @@ def admit(
         tool=tool,
         text=text,
         digest=canonical.digest_bytes(text.encode()),
-        repairs=tuple(mended),
+        repairs=(*call.repairs, *mended),
     )
 
 

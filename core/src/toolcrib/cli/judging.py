@@ -59,8 +59,6 @@ class Judgement:
     Attributes:
         refusal: Why it does not come as far as the rules, or None.
         decision: The whole decision of rules, grants and mode, or None.
-        arguments: What the tool would be given: parsed, repaired, defaults filled in.
-        repairs: What was repaired, in words.
         preview: The tool's own description of what would happen.
         steps: Its ``debug_steps``.
     """
@@ -72,6 +70,13 @@ class Judgement:
         self.preview: str | None = None
         self.steps: list[str] = []
 
+    @property
+    def repairs(self) -> list[str]:
+        """What was repaired, in words."""
+        admitted = self.item.admitted
+        found = self.item.call.repairs if admitted is None else admitted.repairs
+        return list(map(str, found))
+
     def data(self) -> dict[str, Any]:
         """Return it as a JSON-safe value."""
         admitted = self.item.admitted
@@ -80,6 +85,7 @@ class Judgement:
             "tool": self.item.tool_id,
             "verdict": "refuse",
             "arguments": dict(admitted.arguments) if admitted is not None else None,
+            "repairs": self.repairs,
             "preview": self.preview,
             "debug_steps": self.steps,
         }
@@ -94,6 +100,8 @@ class Judgement:
             lines = [f"{name}: refuse [{self.refusal.code}]", f"  because {self.refusal.text}"]
         else:
             lines = [str(self.decision)]
+        if self.repairs:
+            lines += ["  mended:", *(f"    {repair}" for repair in self.repairs)]
         if self.preview:
             lines += ["  preview:", *(f"    {line}" for line in self.preview.split("\n"))]
         if self.steps:

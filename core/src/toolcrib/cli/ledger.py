@@ -49,6 +49,7 @@ def _row(receipt: Receipt) -> tuple[str, ...]:
         receipt.status,
         receipt.code or "",
         "; ".join(receipt.decided_by),
+        " ".join(repair.split(" ", 1)[0] for repair in receipt.repairs),
     )
 
 
@@ -60,7 +61,7 @@ def _story(entry: Entry) -> dict[str, Any]:
     return facts
 
 
-_COLUMNS = ("#", "ended", "tool", "status", "code", "decided by")
+_COLUMNS = ("#", "ended", "tool", "status", "code", "decided by", "mended")
 
 
 @ledger.command("list")

@@ -8,6 +8,8 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from toolcrib.codes import refuse
 from toolcrib.events import Event
 from toolcrib.outcome import Outcome
@@ -192,6 +194,8 @@ def _call_payload(item: Item) -> dict[str, Any]:
         "response_digest": call.response_digest,
         "arguments": _storable(arguments, judged=admitted is not None),
         "admitted": admitted.text if admitted is not None else None,
+        "repairs": [attrs.astuple(each) for each in admitted.repairs] if admitted else [],
+        "sent": attrs.asdict(call.sent) if call.sent is not None else None,
         "definition": admitted.tool.definition_digest if admitted is not None else None,
         "question": item.question.id if item.question is not None else None,
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from toolcrib import permission
-from toolcrib.call import Call
+from toolcrib.call import Call, Repair, Sent
 from toolcrib.codes import refuse
 from toolcrib.outcome import Refusal
 
@@ -75,6 +75,7 @@ async def _item(session: Session, view: View, saved: Mapping[str, Any], batch_id
         position=saved["position"],
         response_digest=saved["response_digest"],
         arguments=saved["arguments"],
+        sent=_sent(saved.get("sent")),
     )
     if saved["admitted"] is None or saved["question"] is None:
         return await submission.submit(session, view, call, batch_id)
@@ -86,6 +87,9 @@ async def _item(session: Session, view: View, saved: Mapping[str, Any], batch_id
     # The admitted text is the tool's own form, so no provider's rewrite is undone again.
     plain = attrs.evolve(call, arguments=saved["admitted"])
     refusal = await submission.readmit(session, view, item, plain)
+    if item.admitted is not None:
+        repairs = tuple(Repair(*each) for each in saved.get("repairs", ()))
+        item.admitted = attrs.evolve(item.admitted, repairs=repairs)
     changed = item.admitted is None or (
         item.admitted.tool.definition_digest != saved["definition"]
     )
@@ -103,6 +107,12 @@ async def _item(session: Session, view: View, saved: Mapping[str, Any], batch_id
     if inquiry.decision is not None:
         await running.apply(session, view, item, inquiry.decision)
     return item
+
+
+def _sent(saved: Mapping[str, Any] | None) -> Sent | None:
+    if saved is None:
+        return None
+    return Sent(**{**saved, "repairs": tuple(Repair(**each) for each in saved["repairs"])})
 
 
 def _decided_meanwhile(session: Session, item: Item) -> bool:

@@ -18,6 +18,7 @@ from toolcrib.call import AdmittedCall, Call
 from toolcrib.codes import refuse
 from toolcrib.errors import StageError, ToolFailure
 from toolcrib.outcome import Outcome, Refusal
+from toolcrib.repair import LOSSLESS
 from toolcrib.vocabulary import Idempotence
 
 from .asking import preview_of, question_of
@@ -224,8 +225,14 @@ async def _admit(
     if view is not None and not view.direct:
         projected = view.projection(call.wire_name)
     inverse = projected.inverse if projected is not None else None
+    wanted = session.toolbox.policy.optional_repairs
+    repairs = LOSSLESS | wanted if wanted else LOSSLESS
     admitted = admission.admit(
-        call, tool, validators=session.toolbox.validators, inverse=inverse
+        call,
+        tool,
+        validators=session.toolbox.validators,
+        inverse=inverse,
+        repairs=repairs,
     )
     implementation = pack.implementations.get(tool.id)
     if isinstance(admitted, Refusal) or implementation is None:
@@ -239,7 +246,7 @@ async def _admit(
     def verify(arguments: dict[str, Any]) -> Awaitable[None]:
         return pack.verify(tool.id, "check", partial(check, *leading, **arguments))
 
-    return await admission.checked(admitted, verify, inverse=inverse)
+    return await admission.checked(admitted, verify, inverse=inverse, repairs=repairs)
 
 
 async def _guarded(
@@ -280,7 +287,10 @@ async def _rewritten(
     if isinstance(again, Refusal):
         return again
     # The receipt keeps the model's own words; the digest is that of what may run.
-    return again
+    more = again.repairs[len(call.repairs) :]
+    return (
+        attrs.evolve(again, repairs=(*admitted.repairs, *more)) if admitted.repairs else again
+    )
 
 
 def _broken(guard: str, admitted: AdmittedCall, why: str) -> Refusal:

@@ -105,29 +105,40 @@ class View:
 
         Returns:
             One :class:`toolcrib.Call` for each call, in order, malformed ones included.
+            A name in a known wrapper is read as the name in it, and what
+            ``multi_tool_use.parallel`` holds as calls; ``call.sent`` says so.
         """
         parsed = self.dialect.parse(reply)
-        calls = []
+        calls: list[Call] = []
         for wire in parsed.calls:
             projection = self.projection(wire.name)
             key = f"{self.conversation}\n{parsed.digest}\n{wire.position}"
-            calls.append(
-                Call(
-                    id="call_" + canonical.digest_bytes(key.encode())[7:31],
-                    wire_name=wire.name,
-                    tool_id=projection.tool_id if projection else None,
-                    provider_id=wire.provider_id,
-                    arguments=wire.arguments,
-                    position=wire.position,
-                    response_digest=parsed.digest,
-                    problem=wire.problem,
-                )
+            call = Call(
+                id="call_" + canonical.digest_bytes(key.encode())[7:31],
+                wire_name=wire.name,
+                tool_id=projection.tool_id if projection else None,
+                provider_id=wire.provider_id,
+                arguments=wire.arguments,
+                position=wire.position,
+                response_digest=parsed.digest,
+                problem=wire.problem,
             )
+            if projection is None:
+                from .decorated import read  # noqa: PLC0415 - names are known as a rule
+
+                calls += read(self, call, sent=len(parsed.calls), before=len(calls))
+            else:
+                calls.append(call)
         return Calls(view=self, calls=tuple(calls), response_digest=parsed.digest)
 
     def results(self, batch: Answered) -> list[dict[str, Any]]:
-        """Return one result for each call, in order, in the provider's form."""
-        return self.dialect.results(tuple(zip(batch.calls, batch.outcomes, strict=True)))
+        """Return one result for each call that was sent, in order, in the provider's form."""
+        pairs = tuple(zip(batch.calls, batch.outcomes, strict=True))
+        if any(call.sent is not None for call in batch.calls):
+            from .decorated import gathered  # noqa: PLC0415 - as above
+
+            pairs = gathered(pairs)
+        return self.dialect.results(pairs)
 
 
 @attrs.frozen(kw_only=True)

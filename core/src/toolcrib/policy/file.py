@@ -41,6 +41,7 @@ _KEYS = {
     "directives": "directives",
     "flags": "flags",
     "deferral": "defer",
+    "optional_repairs": "optional_repairs",
     "timeout": "timeout",
     "result_budget": "result_budget",
     "batch_budget": "batch_budget",

@@ -74,6 +74,7 @@ _CONVERT: Mapping[str, Callable[[Any], Any]] = {
     "flags": values.frozen(values.word),
     "defer": values.optional(values.flag),
     "always_loaded": values.listed(values.word),
+    "optional_repairs": values.frozen(values.optional_repair),
     "timeout": values.number(),
     "result_budget": values.whole(),
     "batch_budget": values.whole(),
@@ -116,6 +117,8 @@ class Policy:
         directives: Packs whose directives are obeyed.
         flags: Names that tools may require.
         defer, always_loaded: Whether schemas hide until searched; which never do.
+        optional_repairs: What may be mended beyond what has one reading: ``R12``, one
+            value for a list of one; ``R13``, ``null`` for an unknown property.
         timeout: Seconds for one call.
         result_budget, batch_budget: Characters shown to the model of one result, and
             of all results of one response.
@@ -155,6 +158,7 @@ class Policy:
     flags: frozenset[str]
     defer: bool | None
     always_loaded: tuple[str, ...]
+    optional_repairs: frozenset[str]
     timeout: float
     result_budget: int
     batch_budget: int
@@ -195,6 +199,7 @@ class Policy:
         flags: Iterable[str] = (),
         defer: bool | None = None,
         always_loaded: Iterable[str] = (),
+        optional_repairs: Iterable[str] = (),
         timeout: float = 120.0,
         result_budget: int = 60_000,
         batch_budget: int = 240_000,

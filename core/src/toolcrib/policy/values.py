@@ -147,6 +147,20 @@ def tool_id(value: Any) -> str:
     return str(value)
 
 
+_OPTIONAL_REPAIRS = ("R12", "R13")
+
+
+def optional_repair(value: Any) -> str:
+    """Convert the name of a repair that is off unless asked for."""
+    if value not in _OPTIONAL_REPAIRS:
+        text = (
+            f"{value!r} is no repair that can be asked for: 'R12' takes one value for a list "
+            "of one, 'R13' drops null for an unknown property"
+        )
+        raise BadValue(text)
+    return str(value)
+
+
 def member(kind: type[E]) -> Callable[[Any], E]:
     """Make a converter into one of a closed set of words."""
 

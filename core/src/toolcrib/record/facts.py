@@ -49,7 +49,7 @@ def facts_of(
     admitted = authorized.admitted
     call = admitted.call
     tool = admitted.tool
-    return {
+    facts: JsonObject = {
         "arguments_digest": authorized.arguments_digest,
         "batch_id": batch_id,
         "call_id": call.id,
@@ -66,6 +66,9 @@ def facts_of(
         "tool_id": tool.id,
         "version": provenance.version if provenance else None,
     }
+    if admitted.repairs:
+        facts["repairs"] = [str(repair) for repair in admitted.repairs]
+    return facts
 
 
 def refused_facts(
@@ -81,6 +84,7 @@ def refused_facts(
 ) -> JsonObject:
     """Return what is noted of a call that was stopped before it ran; it touched nothing."""
     tool = admitted.tool if admitted else None
+    repairs = admitted.repairs if admitted else call.repairs
     return {
         "arguments_digest": admitted.digest if admitted else None,
         "batch_id": batch_id,
@@ -94,6 +98,7 @@ def refused_facts(
         "pack": tool_id.partition(".")[0] if call.tool_id else "",
         "principal": principal,
         "provider_call_id": call.provider_id,
+        "repairs": [str(repair) for repair in repairs],
         "resources": [str(r) for r in signature.resources] if signature else [],
         "tool_id": tool_id,
         "version": provenance.version if provenance else None,
@@ -133,6 +138,7 @@ def receipt_of(entry: Entry) -> Receipt:
         definition_digest=call["definition_digest"],
         effects=frozenset(Effect(e) for e in call["effects"]),
         resources=tuple(call["resources"]),
+        repairs=tuple(call.get("repairs", ())),
         status=Status(end["status"]),
         code=end["code"],
         decided_by=tuple(call["decided_by"]),

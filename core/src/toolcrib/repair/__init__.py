@@ -32,7 +32,7 @@ from .rules import LOSSLESS, OPTIONAL
 
 
 if TYPE_CHECKING:
-    from .calls import expand_parallel, unwrap_name
+    from .calls import expand_parallel, rename, unwrap_name
     from .text import TruncatedError, mend
     from .values import Repairer
 
@@ -44,6 +44,7 @@ __all__ = [
     "TruncatedError",
     "expand_parallel",
     "mend",
+    "rename",
     "unwrap_name",
 ]
 
@@ -53,6 +54,7 @@ _LAZY = {
     "TruncatedError": "text",
     "expand_parallel": "calls",
     "mend": "text",
+    "rename": "calls",
     "unwrap_name": "calls",
 }
 

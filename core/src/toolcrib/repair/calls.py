@@ -8,11 +8,11 @@ from typing import Any
 import attrs
 
 from toolcrib import canonical
-from toolcrib.call import Call
+from toolcrib.call import Call, Repair, Sent
 from toolcrib.codes import refuse
 
 
-__all__ = ["PARALLEL", "WRAPPERS", "expand_parallel", "unwrap_name"]
+__all__ = ["PARALLEL", "WRAPPERS", "expand_parallel", "rename", "unwrap_name"]
 
 # What models and servers are known to put in front of a name.
 WRAPPERS = ("functions.", "default_api:", "default_api.", "tool:")
@@ -35,12 +35,27 @@ def unwrap_name(name: str, known: Container[str]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+def rename(call: Call, name: str) -> Call:
+    """Return a call under the name that was found inside its wrapper."""
+    sent = _sent(call, "R10", f"read the name {call.wire_name} as {name}")
+    return attrs.evolve(call, wire_name=name, sent=sent)
+
+
+def _sent(call: Call, rule: str, text: str) -> Sent:
+    return Sent(
+        name=call.wire_name,
+        provider_id=call.provider_id,
+        position=call.position,
+        repairs=(Repair(rule, "", text),),
+    )
+
+
 def expand_parallel(call: Call, *, positions: Iterable[int] = ()) -> tuple[Call, ...] | None:
     """Expand a ``multi_tool_use.parallel`` call into the calls that it holds (R11).
 
-    Each gets the id of the outer call and its own number behind a dot, and the next of
-    *positions*, or the outer call's position where there are none. A call that holds
-    something else becomes one call with a problem.
+    Each gets the ids of the outer call with its own number behind a dot, and the next of
+    *positions*, or the outer call's position where there are none; ``sent`` says what
+    they were. A call that holds something else becomes one call with a problem.
 
     Returns None for every other call.
     """
@@ -56,14 +71,17 @@ def expand_parallel(call: Call, *, positions: Iterable[int] = ()) -> tuple[Call,
         )
         return (attrs.evolve(call, problem=refuse("arguments.invalid", call.wire_name, text)),)
     places = iter(positions)
+    outer = call.provider_id
     return tuple(
         attrs.evolve(
             call,
             id=f"{call.id}.{number}",
             wire_name=name,
             tool_id=None,
+            provider_id=None if outer is None else f"{outer}.{number}",
             arguments=arguments,
             position=next(places, call.position),
+            sent=_sent(call, "R11", f"took call {number} out of {call.wire_name}"),
         )
         for number, (name, arguments) in enumerate(uses)
     )
