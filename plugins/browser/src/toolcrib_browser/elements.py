@@ -1,0 +1,242 @@
+"""From a ref to the very element that was seen, or a refusal that says what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+
+from toolcrib import Failed, Refused
+
+from .desk import Desk
+from .failing import with_look
+from .observing import look
+from .origins import origin_of, shown_url
+from .outline import Node, parse
+from .tabs import Look, Tab
+
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Frame
+
+
+__all__ = ["Element", "Sight"]
+
+_RESOLVE = 1500
+#: Run on an element before something is done with it: facts, and a guard that stops a
+#: press if the element reads differently when it comes than it does now.
+_GUARD = """e => {
+  const words = () => [e.getAttribute('aria-label'), e.getAttribute('href'),
+    (e.textContent || '').slice(0, 2000), e.tagName === 'INPUT' ? e.type : '',
+    ['submit', 'button', 'reset'].includes(e.type) ? e.value : ''].join('\\u0000');
+  const before = words();
+  const state = {stopped: false, open: true};
+  const names = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick',
+    'contextmenu', 'dblclick'];
+  const listen = event => {
+    if (!state.open || !event.isTrusted) return;
+    if (event.type === 'pointerdown') {
+      if (words() === before) { state.open = false; return; }
+      state.stopped = true;
+    }
+    if (!state.stopped) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  const view = e.ownerDocument.defaultView;
+  for (const name of names) view.addEventListener(name, listen, true);
+  state.end = () => {
+    for (const name of names) view.removeEventListener(name, listen, true);
+    return state.stopped;
+  };
+  return state;
+}"""
+_FACTS = """e => ({
+  tag: e.tagName.toLowerCase(),
+  type: (e.type || '').toString().slice(0, 40),
+  auto: (e.getAttribute('autocomplete') || '').slice(0, 200),
+  editable: e.isContentEditable === true,
+  names: [e.name, e.id, e.getAttribute('aria-label'), e.placeholder, e.title,
+    ...[...(e.labels || [])].slice(0, 3).map(l => (l.textContent || '').slice(0, 200))]
+    .filter(x => typeof x === 'string' && x).map(x => x.slice(0, 200)),
+})"""
+
+
+@attrs.frozen(kw_only=True)
+class Element:
+    """An element that was looked at again, and is what it was.
+
+    Attributes:
+        ref: Its ref.
+        node: How it reads.
+        handle: Playwright's hold on it.
+        origin: Origin of the frame that it is in.
+        facts: Tag, type and names of a field.
+    """
+
+    ref: str
+    node: Node
+    handle: ElementHandle
+    origin: str
+    facts: dict[str, Any] = attrs.field(factory=dict)
+
+    async def guard(self) -> Any:
+        """Arm the guard; ``end()`` of what is returned tells whether it stopped a press."""
+        return await self.handle.evaluate_handle(_GUARD)
+
+
+class Sight:
+    """What a caller says it saw of a page, held against how the page is now.
+
+    Args:
+        desk: The session's pages.
+        tab: The page.
+        snapshot: Id of what was seen.
+        origin: Origin that the caller takes the page to have.
+        frame_origin: Origin of the frame that refs may be in, if another one.
+    """
+
+    def __init__(
+        self, desk: Desk, tab: Tab, snapshot: str, origin: str, frame_origin: str | None
+    ) -> None:
+        self._desk = desk
+        self._tab = tab
+        self._snapshot = snapshot
+        self._origin = origin
+        self._frame_origin = frame_origin
+
+    async def seen(self) -> Look:
+        """Return what was seen, if it was of the document that is there now.
+
+        Raises:
+            Refused: the page has another origin (``browser.origin_changed``).
+            Failed: it was of another document, or is too old (``browser.stale``).
+        """
+        tab = self._tab
+        if tab.origin != self._origin:
+            text = (
+                f"Page {tab.id} is at {tab.origin or shown_url(tab.url)}, not at "
+                f"{self._origin}. Nothing was done; decide anew for the origin it has."
+            )
+            raise Refused(await with_look(self._desk, tab, text), code="browser.origin_changed")
+        found = tab.looks.get(self._snapshot)
+        if found is None:
+            await self._stale(
+                f"There is no snapshot {self._snapshot} of page {tab.id}, or newer ones have "
+                "taken its place."
+            )
+        if found.generation != tab.generation:
+            await self._stale(
+                f"Page {tab.id} has gone to another document since snapshot "
+                f"{self._snapshot} was taken ({shown_url(found.url)})."
+            )
+        return found
+
+    async def elements(self, refs: Sequence[str]) -> list[Element]:
+        """Return the elements of refs, each looked at again.
+
+        Raises:
+            Failed: one is not what was seen any more (``browser.stale``), or its frame
+                has no origin that can be named (``browser.opaque_frame``).
+            Refused: its frame has another origin (``browser.frame_origin``).
+        """
+        seen = await self.seen()
+        for ref in refs:
+            if ref not in seen.refs:
+                await self._stale(f"Snapshot {seen.id} shows no element {ref}.")
+        fresh = await self._fresh(seen, refs)
+        framed = [seen.outline.is_framed(ref) for ref in refs]
+        return [
+            await self._element(ref, fresh[ref], framed=within)
+            for ref, within in zip(refs, framed, strict=True)
+        ]
+
+    async def _fresh(self, seen: Look, refs: Sequence[str]) -> dict[str, Node]:
+        """Look again, at one element alone where that is enough."""
+        tab = self._tab
+        if len(refs) == 1 and tab.whole and not seen.outline.is_framed(refs[0]):
+            locator = tab.page.locator(f"aria-ref={refs[0]}")
+            before = seen.outline.node(refs[0])
+            if before is not None and await tab.ask(locator.count()) == 1:
+                text = await tab.ask(
+                    locator.aria_snapshot(mode="ai", depth=1, timeout=_RESOLVE)
+                )
+                tab.whole = False
+                nodes = parse(text).nodes
+                if nodes and _same(before, nodes[0]):
+                    return {refs[0]: nodes[0]}
+        now = await look(self._desk, tab)
+        found: dict[str, Node] = {}
+        for ref in refs:
+            before, after = seen.outline.node(ref), now.outline.node(ref)
+            if after is None or before is None:
+                was = f" ({before.line()[2:202]})" if before is not None else ""
+                await self._stale(f"Element {ref}{was} is not in page {tab.id} any more.")
+            if before.fingerprint() != after.fingerprint():
+                await self._stale(
+                    f"Element {ref} has changed: it was {before.line()[2:202]}, and is now "
+                    f"{after.line()[2:202]}."
+                )
+            found[ref] = after
+        return found
+
+    async def _element(self, ref: str, node: Node, *, framed: bool) -> Element:
+        tab = self._tab
+        locator = tab.page.locator(f"aria-ref={ref}")
+        try:
+            handle = await tab.ask(locator.element_handle(timeout=_RESOLVE))
+        except Exception as error:
+            if tab.dead or not self._desk.alive:
+                raise
+            await self._stale(f"Element {ref} is not in page {tab.id} any more.", error)
+        origin = self._origin
+        if framed:
+            origin = await self._frame(ref, await tab.ask(handle.owner_frame()))
+        facts = await tab.ask(handle.evaluate(_FACTS))
+        return Element(ref=ref, node=node, handle=handle, origin=origin, facts=facts)
+
+    async def _frame(self, ref: str, frame: Frame | None) -> str:
+        """Return the origin of an element's frame, if the call was judged for it."""
+        origin = await _origin_of_frame(frame)
+        if not origin:
+            text = (
+                f"Element {ref} is in a frame without an origin of its own (sandboxed, or of a "
+                "data: address). Nothing was done."
+            )
+            raise Failed(text, code="browser.opaque_frame")
+        if origin in {self._origin, self._frame_origin}:
+            return origin
+        text = (
+            f"Element {ref} is in a frame of {origin}, another origin than the page's. "
+            f"Nothing was done; call again with frame_origin={origin}, which is judged anew."
+        )
+        raise Refused(text, code="browser.frame_origin")
+
+    async def _stale(self, text: str, cause: BaseException | None = None) -> NoReturn:
+        whole = f"{text} Nothing was done. Act on the snapshot below."
+        raise Failed(
+            await with_look(self._desk, self._tab, whole), code="browser.stale"
+        ) from cause
+
+
+def _same(before: Node, after: Node) -> bool:
+    return before.fingerprint() == after.fingerprint()
+
+
+async def _origin_of_frame(frame: Frame | None) -> str:
+    """Return the origin of a frame, or nothing if it is opaque."""
+    while frame is not None:
+        parent = frame.parent_frame
+        if parent is not None:
+            holder = await frame.frame_element()
+            sandbox = await holder.get_attribute("sandbox")
+            if sandbox is not None and "allow-same-origin" not in sandbox.lower().split():
+                return ""
+        try:
+            return origin_of(frame.url)
+        except ValueError:
+            if frame.url not in {"about:blank", "about:srcdoc", ""}:
+                return ""
+        frame = parent
+    return ""

@@ -1,0 +1,125 @@
+"""What happens to a page while one operation runs, and until it has come to rest."""
+
+from __future__ import annotations
+
+import asyncio
+
+from typing import Any, Literal
+
+import attrs
+
+from toolcrib import ArtifactLink
+
+
+__all__ = ["Happening", "Moment"]
+
+Kind = Literal["navigated", "moved", "blocked", "dialog", "popup", "download", "ended", "note"]
+
+
+@attrs.frozen(kw_only=True)
+class Happening:
+    """One thing that happened.
+
+    Attributes:
+        kind: ``navigated`` a new document; ``moved`` the same one under another address;
+            ``blocked`` a navigation that was not let through; ``ended`` one that led to
+            no document; ``popup``, ``dialog``, ``download``, ``note``.
+        text: The same in words, page text in it already harmless.
+        origin: Of a blocked navigation or popup: which origin it wanted.
+        url: Where to.
+        page: Of a popup that stayed: its id.
+        artifact: Of a download that was kept.
+    """
+
+    kind: Kind
+    text: str
+    origin: str = ""
+    url: str = ""
+    page: str = ""
+    artifact: ArtifactLink | None = None
+
+
+class Moment:
+    """One operation's look at what its page does.
+
+    Attributes:
+        dialog: How a dialog that comes up is answered: None dismisses it.
+        dialog_text: What is typed into a prompt that is accepted.
+        happened: What happened, in order.
+        downloads: Downloads that began.
+        committed: Whether a new document came.
+    """
+
+    def __init__(self, *, accept: bool = False, dialog_text: str | None = None) -> None:
+        self.accept = accept
+        self.dialog_text = dialog_text
+        self.happened: list[Happening] = []
+        self.downloads: list[Any] = []
+        self.committed = False
+        self._going = False
+        self._windows = 0
+        self._saving = 0
+        self._chooser: Any = None
+        self._changed = asyncio.Event()
+
+    def tell(self, happening: Happening) -> None:
+        """Note what happened."""
+        self.happened.append(happening)
+        self._changed.set()
+
+    def blocked(self) -> Happening | None:
+        """Return the first navigation or popup that was not let through, or None."""
+        return next((h for h in self.happened if h.kind == "blocked"), None)
+
+    # -- what the page tells of its navigations --------------------------------------
+
+    def going(self) -> None:
+        """A navigation was asked for."""
+        self._going = True
+
+    def arrived(self) -> None:
+        """A new document came."""
+        self._going, self.committed = False, True
+        self._changed.set()
+
+    def stopped(self) -> bool:
+        """Loading ended; tell whether a navigation had been asked for and led nowhere."""
+        was, self._going = self._going, False
+        self._changed.set()
+        return was
+
+    def opening(self) -> None:
+        """A window was asked for."""
+        self._windows += 1
+
+    def opened(self) -> None:
+        """A window came, or was refused."""
+        self._windows = max(0, self._windows - 1)
+        self._changed.set()
+
+    def saving(self) -> None:
+        """A download was announced."""
+        self._saving += 1
+
+    def saved(self, download: Any) -> None:
+        """A download began."""
+        self._saving = max(0, self._saving - 1)
+        self.downloads.append(download)
+        self._changed.set()
+
+    @property
+    def restless(self) -> bool:
+        """Whether something was asked for and did not come yet."""
+        return self._going or self._windows > 0 or self._saving > 0
+
+    async def rest(self, seconds: float) -> bool:
+        """Wait until nothing is under way any more; False if time is up first."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self.restless:
+                    self._changed.clear()
+                    if self.restless:
+                        await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True

@@ -1,0 +1,192 @@
+"""Each action as what the browser is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from .actions import (
+    Action,
+    Check,
+    Click,
+    Drag,
+    Fill,
+    Hover,
+    Press,
+    Scroll,
+    Select,
+    Type,
+    Upload,
+)
+from .elements import Element
+from .tabs import Tab
+
+
+if TYPE_CHECKING:
+    from playwright.async_api import FilePayload
+
+
+__all__ = ["Doing"]
+
+# A wheel only sets scrolling off: whether it began, and has ended, is what pages are told.
+_SCROLLS = """() => {
+  const once = name => new Promise(done =>
+    addEventListener(name, done, {capture: true, once: true}));
+  return {began: once('scroll'), ended: once('scrollend')};
+}"""
+_SCROLLED = """async watch => {
+  const late = ms => new Promise(done => setTimeout(done, ms, 'late'));
+  if (await Promise.race([watch.began, late(200)]) === 'late') return;
+  await Promise.race([watch.ended, late(1500)]);
+}"""
+
+
+@attrs.define
+class Doing:
+    """One action that is being performed.
+
+    Attributes:
+        tab: On which page.
+        elements: Those that it names, by ref.
+        values: What goes into fields, by ref; secrets included.
+        files: What is uploaded.
+        timeout: Seconds for the page to be ready for each step.
+        steps: What was done so far, in words.
+        stopped: Whether the guard stopped a press: its element read differently.
+    """
+
+    tab: Tab
+    elements: Mapping[str, Element]
+    values: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    files: Sequence[FilePayload] = attrs.field(factory=list, repr=False)
+    timeout: float = 10.0
+    steps: list[str] = attrs.field(factory=list)
+    stopped: bool = False
+
+    async def run(self, action: Action) -> None:
+        """Do it."""
+        limit = self.timeout * 1000
+        if isinstance(action, Click):
+            await self._click(action, limit)
+        elif isinstance(action, Hover):
+            await self._handle(action.ref).hover(timeout=limit)
+        elif isinstance(action, Fill):
+            await self._fill(action, limit)
+        elif isinstance(action, Type):
+            await self._type(action, limit)
+        elif isinstance(action, Press):
+            await self._press(action, limit)
+        elif isinstance(action, Select):
+            await self._select(action, limit)
+        elif isinstance(action, Check):
+            await self._check(action, limit)
+        elif isinstance(action, Scroll):
+            await self._scroll(action, limit)
+        elif isinstance(action, Upload):
+            await self._upload(action, limit)
+        else:
+            await self._drag(action, limit)
+
+    def _handle(self, ref: str) -> Any:
+        return self.elements[ref].handle
+
+    async def _click(self, action: Click, limit: float) -> None:
+        document = self.tab.generation
+        guard = await self.elements[action.ref].guard()
+        try:
+            await self._handle(action.ref).click(
+                button=action.button,
+                click_count=action.count,
+                modifiers=list(action.modifiers),
+                timeout=limit,
+            )
+        finally:
+            if self.tab.generation == document:
+                await self._ended(guard)
+
+    async def _ended(self, guard: Any) -> None:
+        try:
+            self.stopped = await self.tab.ask(guard.evaluate("s => s.end()"), 2.0)
+        except Exception:  # noqa: BLE001 - its document is gone, and it with it
+            return
+
+    async def _fill(self, action: Fill, limit: float) -> None:
+        for field in action.fields:
+            await self._handle(field.ref).fill(self.values[field.ref], timeout=limit)
+            self.steps.append(f"filled {field.ref}")
+        if action.submit:
+            await self._handle(action.fields[-1].ref).press("Enter", timeout=limit)
+            self.steps.append("pressed Enter")
+
+    async def _type(self, action: Type, limit: float) -> None:
+        handle = self._handle(action.ref)
+        await handle.wait_for_element_state("editable", timeout=limit)
+        await handle.type(action.text, timeout=max(limit, 100.0 * len(action.text)))
+
+    async def _press(self, action: Press, limit: float) -> None:
+        if action.ref is not None:
+            await self._handle(action.ref).press(action.key, timeout=limit)
+        else:
+            await self.tab.page.keyboard.press(action.key)
+
+    async def _select(self, action: Select, limit: float) -> None:
+        chosen = await self._handle(action.ref).evaluate(
+            """(e, wanted) => wanted.map(w => {
+              const all = [...(e.options || [])];
+              return all.findIndex(o => o.value === w) >= 0
+                ? all.findIndex(o => o.value === w)
+                : all.findIndex(o => (o.label || o.text || '').trim() === w.trim());
+            })""",
+            list(action.options),
+        )
+        if -1 in chosen:
+            missing = action.options[chosen.index(-1)]
+            message = f"did not find some options: {missing}"
+            raise LookupError(message)
+        await self._handle(action.ref).select_option(index=chosen, timeout=limit)
+
+    async def _check(self, action: Check, limit: float) -> None:
+        await self._handle(action.ref).set_checked(action.kind == "check", timeout=limit)
+
+    async def _scroll(self, action: Scroll, limit: float) -> None:
+        page = self.tab.page
+        if action.ref is not None:
+            await self._handle(action.ref).scroll_into_view_if_needed(timeout=limit)
+            await self._handle(action.ref).hover(timeout=limit)
+        sign = -1 if action.direction in {"up", "left"} else 1
+        along = sign * action.amount
+        across = action.direction in {"left", "right"}
+        watch = await page.evaluate_handle(_SCROLLS)
+        await page.mouse.wheel(along if across else 0, 0 if across else along)
+        await self.tab.ask(watch.evaluate(_SCROLLED))
+
+    async def _upload(self, action: Upload, limit: float) -> None:
+        element = self.elements[action.ref]
+        files = list(self.files)
+        if element.facts.get("tag") == "input" and element.facts.get("type") == "file":
+            await element.handle.set_input_files(files, timeout=limit)
+            return
+        async with self.tab.page.expect_file_chooser(timeout=limit) as opened:
+            await element.handle.click(timeout=limit)
+        await (await opened.value).set_files(files, timeout=limit)
+
+    async def _drag(self, action: Drag, limit: float) -> None:
+        mouse = self.tab.page.mouse
+        source, target = self._handle(action.ref), self._handle(action.to)
+        await source.scroll_into_view_if_needed(timeout=limit)
+        await source.hover(timeout=limit)
+        await mouse.down()
+        try:
+            await target.scroll_into_view_if_needed(timeout=limit)
+            box = await target.bounding_box()
+            if box is None:
+                message = "element is not visible"
+                raise LookupError(message)
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            # Two moves: many pages notice a drag by the second one.
+            await mouse.move(x, y, steps=5)
+            await mouse.move(x, y)
+        finally:
+            await mouse.up()

@@ -1,0 +1,272 @@
+"""One page: its identity, what it may become, and what was last seen of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from .marks import cleaned, quoted
+from .moments import Happening, Moment
+from .origins import BLANK, origin_of, shown_url
+from .outline import Outline
+
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Dialog, Page
+
+
+__all__ = ["Look", "PageHungError", "Tab"]
+
+T = TypeVar("T")
+_KEPT_LOOKS = 6
+_ANSWER = 10.0
+_DOCUMENTS = {"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}
+
+
+class PageHungError(Exception):
+    """Raised when a page does not answer any more: its code runs without end."""
+
+
+@attrs.frozen(kw_only=True)
+class Look:
+    """What was seen of a page at one moment.
+
+    Attributes:
+        id: Names it in later calls.
+        generation: Which document of the page it was.
+        outline: The whole tree.
+        refs: The refs that the caller was shown.
+        url, origin, title: Of the page.
+    """
+
+    id: str
+    generation: int
+    outline: Outline
+    refs: frozenset[str]
+    url: str
+    origin: str
+    title: str
+
+
+class Tab:
+    """A page of a session.
+
+    Args:
+        id: Its id, never used for another page.
+        page: Playwright's page.
+        admits: Asked whether operators let pages have an origin at all.
+
+    Attributes:
+        allowed: Origins that the page may navigate to.
+        generation: Number of its document; a new document is a new number.
+        looks: What was seen of it, the latest last.
+        dead: Why it can no longer be used; empty while it can.
+    """
+
+    def __init__(self, id: str, page: Page, admits: Callable[[str], bool]) -> None:  # noqa: A002
+        self.id = id
+        self.page = page
+        self.allowed: frozenset[str] = frozenset()
+        self.generation = 0
+        self.looks: OrderedDict[str, Look] = OrderedDict()
+        self.whole = False
+        self.dead = ""
+        self.moment: Moment | None = None
+        self.opener = ""
+        self.cdp: CDPSession | None = None
+        self.target = ""
+        self._admits = admits
+        self._tasks: set[asyncio.Future[Any]] = set()
+
+    async def attach(self, session: CDPSession) -> None:
+        """Watch the page's navigations, and let through what it may become."""
+        self.cdp = session
+        found = await session.send("Target.getTargetInfo")
+        self.target = found["targetInfo"]["targetId"]
+        session.on("Fetch.requestPaused", lambda event: self._soon(self._paused(event)))
+        for name in (
+            "frameRequestedNavigation",
+            "frameStartedNavigating",
+            "frameNavigated",
+            "navigatedWithinDocument",
+            "frameStoppedLoading",
+            "windowOpen",
+            "downloadWillBegin",
+        ):
+            session.on(f"Page.{name}", getattr(self, f"_{name}"))
+        await session.send("Fetch.enable", {"patterns": [_DOCUMENTS]})
+        await session.send("Page.enable")
+        page = self.page
+        page.on("dialog", lambda dialog: self._soon(self._dialog(dialog)))
+        page.on("download", self._download)
+        page.on("crash", lambda _: self.end("its process crashed"))
+
+    # -- what it is ------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return str(self.page.url)
+
+    @property
+    def origin(self) -> str:
+        """Its origin; empty for a page that has none."""
+        try:
+            return origin_of(self.page.url)
+        except ValueError:
+            # A blank page that a page opened is of that page's origin.
+            return self.opener if self.page.url == BLANK else ""
+
+    def may_become(self, url: str) -> str:
+        """Return an address's origin if the page may navigate there, else nothing."""
+        try:
+            origin = origin_of(url)
+        except ValueError:
+            return self.origin or BLANK if url == BLANK else ""
+        return origin if origin in self.allowed and self._admits(origin) else ""
+
+    def end(self, reason: str) -> None:
+        """Note that it can no longer be used, and why."""
+        self.dead = self.dead or reason
+        if self.moment is not None:
+            self.moment.stopped()
+
+    @property
+    def last(self) -> Look | None:
+        """What was last seen of it."""
+        return next(reversed(self.looks.values()), None)
+
+    def keep(self, look: Look) -> None:
+        """Remember what was seen."""
+        self.looks[look.id] = look
+        while len(self.looks) > _KEPT_LOOKS:
+            self.looks.popitem(last=False)
+
+    async def ask(self, question: Awaitable[T], seconds: float = _ANSWER) -> T:
+        """Wait for an answer of the page, but not for ever.
+
+        Raises:
+            PageHungError: it does not answer.
+        """
+        try:
+            return await asyncio.wait_for(question, seconds)
+        except TimeoutError as error:
+            raise PageHungError(self.id) from error
+
+    async def close(self) -> None:
+        """Close it, whatever it is doing."""
+        self.end("it was closed")
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self.page.close(), 2.0)
+            return
+        if self.cdp is not None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self.cdp.send("Page.crash"), 1.0)
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self.page.close(), 2.0)
+
+    # -- what the browser tells ------------------------------------------------------
+
+    def _soon(self, work: Awaitable[Any]) -> None:
+        task = asyncio.ensure_future(_quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _tell(self, happening: Happening) -> None:
+        if self.moment is not None:
+            self.moment.tell(happening)
+
+    async def _paused(self, event: dict[str, Any]) -> None:
+        """Let a document be fetched, or not: a new origin is a new decision."""
+        session, number = self.cdp, event["requestId"]
+        assert session is not None  # noqa: S101 - it is what told of the event
+        url = event["request"]["url"]
+        if event["frameId"] != self.target or self.may_become(url):
+            await session.send("Fetch.continueRequest", {"requestId": number})
+            return
+        self._refuse(url, "a navigation")
+        # "Aborted" leaves the page as it is, instead of showing a page of errors.
+        await session.send("Fetch.failRequest", {"requestId": number, "errorReason": "Aborted"})
+
+    def _refuse(self, url: str, what: str) -> None:
+        try:
+            origin = origin_of(url)
+        except ValueError:
+            origin = ""
+        words = f"{what} to {shown_url(url)} was stopped: it is another origin"
+        self._tell(Happening(kind="blocked", text=words, origin=origin, url=url))
+
+    def _is_main(self, event: dict[str, Any]) -> bool:
+        return bool(event.get("frameId") == self.target)
+
+    def _frameRequestedNavigation(self, event: dict[str, Any]) -> None:  # noqa: N802
+        here = event.get("disposition", "currentTab") == "currentTab"
+        if here and self._is_main(event) and self.moment is not None:
+            self.moment.going()
+
+    def _frameStartedNavigating(self, event: dict[str, Any]) -> None:  # noqa: N802
+        same = event.get("navigationType") in {"sameDocument", "historySameDocument"}
+        if not same and self._is_main(event) and self.moment is not None:
+            self.moment.going()
+
+    def _frameNavigated(self, event: dict[str, Any]) -> None:  # noqa: N802
+        frame = event["frame"]
+        if frame.get("parentId") is not None:
+            return
+        self.generation += 1
+        self.whole = False
+        if self.moment is not None:
+            words = f"the page went to {shown_url(frame['url'])}"
+            self._tell(Happening(kind="navigated", text=words, url=frame["url"]))
+            self.moment.arrived()
+
+    def _navigatedWithinDocument(self, event: dict[str, Any]) -> None:  # noqa: N802
+        if self._is_main(event):
+            words = f"the address became {shown_url(event['url'])}, in the same document"
+            self._tell(Happening(kind="moved", text=words, url=event["url"]))
+
+    def _frameStoppedLoading(self, event: dict[str, Any]) -> None:  # noqa: N802
+        if not self._is_main(event) or self.moment is None:
+            return
+        if self.moment.stopped() and not (self.moment.blocked() or self.moment.downloads):
+            words = "a navigation led to no document (no content, or it was cancelled)"
+            self._tell(Happening(kind="ended", text=words))
+
+    def _windowOpen(self, event: dict[str, Any]) -> None:  # noqa: N802
+        if self.moment is not None:
+            self.moment.opening()
+
+    def _downloadWillBegin(self, event: dict[str, Any]) -> None:  # noqa: N802
+        if self.moment is not None and event.get("frameId") == self.target:
+            self.moment.saving()
+
+    def _download(self, download: Any) -> None:
+        if self.moment is None:
+            # Nobody asked for it: it is not kept.
+            self._soon(download.cancel())
+        else:
+            self.moment.saved(download)
+
+    async def _dialog(self, dialog: Dialog) -> None:
+        moment = self.moment
+        accept = moment is not None and moment.accept
+        if accept and moment is not None:
+            await dialog.accept(moment.dialog_text)
+        else:
+            await dialog.dismiss()
+        said = quoted(dialog.message) if dialog.message else "without words"
+        kind = cleaned(dialog.type, 20)
+        done = "accepted" if accept else "dismissed"
+        self._tell(Happening(kind="dialog", text=f"a dialog ({kind}) {said} was {done}"))
+
+
+async def _quietly(work: Awaitable[Any]) -> None:
+    """Do something for a page that may be gone by now."""
+    with contextlib.suppress(Exception):
+        await work
