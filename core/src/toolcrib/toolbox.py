@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .record import Ledger
     from .search import SearchIndex
     from .secrets import Scrubber, SecretStore
+    from .stopping import Stopped
     from .sync import SyncToolbox
     from .tool import Tool
 
@@ -317,6 +318,38 @@ class Toolbox:
         )
         self._sessions.add(session)
         return session
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was entered, and not closed yet."""
+        return self._opened is not None
+
+    @property
+    def sessions(self) -> frozenset[Session]:
+        """The sessions that are open, without their forks."""
+        return frozenset(self._sessions)
+
+    async def stop(self, conversation: str, *, by: str, reason: str = "") -> Stopped:
+        """Stop what runs for a conversation and those it started, wherever it runs.
+
+        Calls are cancelled, here and in every process that shares the ledger on disk;
+        jobs are stopped. Open questions stay, and nothing keeps it from going on later.
+        A toolbox that is not open can give the order as well.
+
+        Args:
+            conversation: Its name; one that nobody knows has nothing to stop.
+            by: Who orders it.
+            reason: Why, for those who read the outcomes.
+
+        Raises:
+            RecordError: the order cannot be written, and nothing was stopped.
+        """
+        names.check_text("a conversation's name", conversation)
+        names.check_text("who orders it", by)
+        names.check_text("a reason", reason)
+        from .stopping import stop  # noqa: PLC0415 - rarely needed
+
+        return await stop(self, conversation, by=by, reason=reason)
 
     def forget(self, session: Session) -> None:
         """Let go of a closed session."""

@@ -88,19 +88,25 @@ class Index:
             except FileExistsError:
                 check_private_file(path)
         try:
-            self._connection = self._open(wait)
+            self._connection = sqlite3.connect(
+                path, timeout=wait, isolation_level=None, check_same_thread=False
+            )
         except sqlite3.Error as error:
             raise self._explain(error) from error
+        try:
+            self._recognise(self._connection)
+        except BaseException as error:
+            self._connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._explain(error) from error
+            raise
 
-    def _open(self, wait: float) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path, timeout=wait, isolation_level=None, check_same_thread=False
-        )
+    def _recognise(self, connection: sqlite3.Connection) -> None:
+        """Make the tables, or see that they are ours."""
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if (application != _APPLICATION and tables) or version > _VERSION:
-            connection.close()
             text = (
                 f"{self._path}: is not an index of artifacts that this toolcrib can read; "
                 "move it aside and start again"
@@ -110,7 +116,6 @@ class Index:
         connection.execute("PRAGMA synchronous=NORMAL")
         if version != _VERSION:
             connection.executescript(_SCHEMA)
-        return connection
 
     def _explain(self, error: sqlite3.Error) -> RecordError:
         text = (

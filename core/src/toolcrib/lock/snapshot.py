@@ -40,7 +40,8 @@ class Installed:
 
     def __init__(self, found: importlib.metadata.Distribution) -> None:
         self._found = found
-        self.name = normalize_distribution(found.metadata["Name"] or "")
+        named = "Name" in found.metadata
+        self.name = normalize_distribution(found.metadata["Name"] if named else "")
         self.version = found.version
         self.root = Path(str(found.locate_file("")))
 
@@ -93,7 +94,7 @@ def find_installed(name: str, path: Sequence[str] | None = None) -> Installed | 
     """Return the installed distribution that import would use, or None."""
     where = list(sys.path if path is None else path)
     for found in importlib.metadata.Distribution.discover(name=name, path=where):
-        if found.metadata["Name"]:
+        if "Name" in found.metadata:
             return Installed(found)
     return None
 
