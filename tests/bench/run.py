@@ -98,6 +98,12 @@ TARGETS = {
     "ten-thousand-grants": times_floor(1.25),
     "ten-thousand-tools": times_floor(1.25),
     "artifact": times_floor(2),
+    "mcp-stdio-echo": times_floor(1.1),
+    "mcp-http-echo": times_floor(1.1),
+    "mcp-http-stateless": times_floor(1.1),
+    "mcp-client": times_floor(1.1),
+    "mcp-five-thousand-tools": within(1.0, "1 s"),
+    "mcp-hundred-servers": times_floor(1.25),
     "task-cycle": Target("≥ 0.7 × plain SQLite", lambda m: m.floor >= 0.7 * m.ours),
 }
 

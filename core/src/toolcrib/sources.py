@@ -56,6 +56,8 @@ class Sources:
     Args:
         toolbox: Whose catalog they change.
         patience: Seconds that entering the toolbox waits for first readings.
+        quiet: Seconds without another one after which it waits no longer: what is late
+            comes later, and delays nobody else.
         timeout: Seconds for opening, one reading, or closing.
         pauses: Seconds before a source that could not be opened is tried again.
     """
@@ -65,11 +67,13 @@ class Sources:
         toolbox: Toolbox,
         *,
         patience: float = 5.0,
+        quiet: float = 0.25,
         timeout: float = 30.0,
         pauses: Sequence[float] = (1.0, 5.0, 30.0, 120.0),
     ) -> None:
         self._toolbox = toolbox
         self._patience = patience
+        self._quiet = quiet
         self._timeout = timeout
         self._pauses = tuple(pauses)
         self._tasks: list[asyncio.Task[None]] = []
@@ -93,9 +97,23 @@ class Sources:
                 read = self._start(pack, source)
                 if read is not None:
                     first.append(read)
-        if first:
-            waits = [asyncio.ensure_future(read.wait()) for read in first]
-            await asyncio.wait(waits, timeout=self._patience)
+        await self._first_readings(first)
+
+    async def _first_readings(self, first: Iterable[asyncio.Event]) -> None:
+        """Wait for as long as readings come in, one soon after the other."""
+        loop = asyncio.get_running_loop()
+        waits = {asyncio.ensure_future(read.wait()) for read in first}
+        end = loop.time() + self._patience
+        pending, left = waits, self._patience
+        try:
+            while pending and left > 0:
+                done, pending = await asyncio.wait(
+                    pending, timeout=left, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done:
+                    break
+                left = min(self._quiet, end - loop.time())
+        finally:
             for wait in waits:
                 wait.cancel()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -128,36 +128,29 @@ class _Reports:
 
 
 class _Idle:
-    """Bounds the time without progress; the call's own deadline is the core's.
-
-    The request runs in a task of its own: a limit that cancels the call's task would look
-    like the cancellation of the call.
-    """
+    """Bounds the time without progress; the call's own deadline is the core's."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._clock = asyncio.get_running_loop().time
-        self._end = self._clock() + seconds
+        self._scope: asyncio.Timeout | None = None
 
     def alive(self) -> None:
         """Start to count again."""
-        self._end = self._clock() + self._seconds
+        if self._scope is not None and not self._scope.expired():
+            self._scope.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
-    async def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+    async def wait(self, work: Awaitable[Any]) -> Any:
         """Wait for work; whatever ends the waiting is told to the server first."""
-        task = asyncio.create_task(work)
+        scope = self._scope = asyncio.timeout(self._seconds)
         try:
-            while (left := self._end - self._clock()) > 0:
-                await asyncio.wait({task}, timeout=left)
-                if task.done():
-                    return task.result()
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
-                _ = task.cancelled() or task.exception()
-        text = f"no answer and no progress for {self._seconds:g} s; the server was told to stop"
-        raise TimeoutError(text)
+            async with scope:
+                return await work
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            seconds = self._seconds
+            text = f"no answer and no progress for {seconds:g} s; the server was told to stop"
+            raise TimeoutError(text) from None
 
 
 def failure(server: Server, live: Live, error: MCPError, *, tool: str = "") -> Exception:

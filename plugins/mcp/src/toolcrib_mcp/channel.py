@@ -60,11 +60,13 @@ class Channel:
         self.ctx = ctx
         self.level = level
         self.wanted: dict[str, Wanted] = {}
-        self.news = asyncio.Event()
+        self.finished = False
+        self._waiter: asyncio.Future[None] | None = None
         self._numbers = itertools.count(1)
         self._loop = asyncio.get_running_loop()
         self._sending: set[asyncio.Task[None]] = set()
         self._step = 0.0
+        self._logs = 0
 
     @property
     def modern(self) -> bool:
@@ -76,6 +78,12 @@ class Channel:
         """Whether the client asked to hear how the call goes on."""
         meta: Mapping[str, Any] = self.ctx.meta or {}
         return meta.get("progress_token", meta.get("progressToken")) is not None
+
+    @property
+    def interactive(self) -> bool:
+        """Whether anything at all can be asked of the client."""
+        able = self.ctx.session.client_capabilities
+        return able is not None and bool(able.model_fields_set)
 
     def can(self, what: str) -> bool:
         """Tell whether the client can do ``elicitation``, ``sampling`` or ``roots``."""
@@ -93,7 +101,7 @@ class Channel:
             key = f"input-{next(self._numbers)}"
         future: asyncio.Future[Any] = self._loop.create_future()
         self.wanted[key] = Wanted(key, request, future)
-        self.news.set()
+        self._stir()
         raw = await future
         return raw if isinstance(raw, result) or raw is None else result.model_validate(raw)
 
@@ -111,14 +119,26 @@ class Channel:
     ) -> None:
         """Go on with what the client answered; what it left out stays open."""
         self.ctx = ctx
-        self.news.clear()
         for key in list(self.wanted):
             if key in responses:
                 one = self.wanted.pop(key)
                 if not one.answer.done():
                     one.answer.set_result(responses[key])
-        if self.wanted:
-            self.news.set()
+
+    async def stirred(self) -> None:
+        """Wait until something is wanted of the client, or the work is over."""
+        if not self.wanted and not self.finished:
+            self._waiter = self._loop.create_future()
+            await self._waiter
+
+    def finish(self) -> None:
+        """Say that the work is over."""
+        self.finished = True
+        self._stir()
+
+    def _stir(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def end(self) -> None:
         """Stop waiting for answers that will not come."""
@@ -142,6 +162,7 @@ class Channel:
     def log(self, level: str, text: str, logger: str) -> None:
         """Send a line of a tool's log, from whatever thread it is written."""
         if _ORDER.index(level) >= _ORDER.index(self.level):
+            self._logs += 1
             self._loop.call_soon_threadsafe(self._log, level, text, logger)
 
     def _log(self, level: str, text: str, logger: str) -> None:
@@ -161,7 +182,8 @@ class Channel:
 
     async def flush(self) -> None:
         """Send what was logged before the answer goes out."""
-        await asyncio.sleep(0)
+        if self._logs:
+            await asyncio.sleep(0)
         if self._sending:
             await asyncio.wait(set(self._sending), timeout=1.0)
 

@@ -237,8 +237,16 @@ async def serve_http(
     """Serve until told to stop."""
     import uvicorn  # noqa: PLC0415 - stdio does without
 
+    from .gathering import GatheringProtocol  # noqa: PLC0415 - as above
+
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, lifespan="on"
+        app,
+        http=GatheringProtocol,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        lifespan="on",
     )
     server = uvicorn.Server(config)
     if stop is not None:

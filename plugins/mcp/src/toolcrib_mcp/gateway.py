@@ -61,6 +61,7 @@ class Client:
         self._names = names
         self._view: tuple[Any, Any] | None = None
         self._aliases: dict[str, str] = {}
+        self._declared: list[dict[str, Any]] = []
         self._running: dict[str, Running] = {}
         self._loaded = 0
         self._opening = asyncio.Lock()
@@ -95,13 +96,16 @@ class Client:
             made = await self.session.view("mcp")
             self._view = (key, made)
             self._aliases = _aliases(made) if self._names else {}
+            shown = {wire: alias for alias, wire in self._aliases.items()}
+            self._declared = [
+                {**d, "name": shown.get(d["name"], d["name"])} for d in made.declarations
+            ]
         return self._view[1]
 
     async def tools(self) -> list[dict[str, Any]]:
         """Return the declarations."""
-        view = await self.view()
-        shown = {wire: alias for alias, wire in self._aliases.items()}
-        return [{**d, "name": shown.get(d["name"], d["name"])} for d in view.declarations]
+        await self.view()
+        return self._declared
 
     # -- calls -------------------------------------------------------------------------
 
@@ -203,6 +207,10 @@ class Client:
         work: Callable[[Channel], Awaitable[Any]],
     ) -> Any:
         state = params.request_state
+        channel = Channel(ctx, level=self.level)
+        if state is None and not channel.interactive:
+            # Nothing can be asked of this client, so there will be one round.
+            return await _alone(channel, work)
         if state is not None:
             running = self._running.pop(state, None)
             if running is None or running.fingerprint != fingerprint:
@@ -210,24 +218,23 @@ class Client:
                 raise MCPError(code=types.INVALID_PARAMS, message=message)
             running.channel.next_round(ctx, _answers(params))
         else:
-            channel = Channel(ctx, level=self.level)
             task = asyncio.create_task(_alone(channel, work))
+            # Cancelled before its first step, it would tell nobody.
+            task.add_done_callback(lambda _: channel.finish())
             running = Running(task, channel, fingerprint, 0.0)
         return await self._next(running)
 
     async def _next(self, running: Running) -> Any:
         """Wait for the end, or for the next thing that the client has to answer."""
-        news = asyncio.ensure_future(running.channel.news.wait())
         try:
-            await asyncio.wait({running.task, news}, return_when=asyncio.FIRST_COMPLETED)
+            await running.channel.stirred()
         except asyncio.CancelledError:
             running.task.cancel()
             await asyncio.wait({running.task})
             raise
-        finally:
-            news.cancel()
-        # What is asked together is answered together.
-        await asyncio.sleep(0.005)
+        if not running.task.done():
+            # What is asked together is answered together.
+            await asyncio.wait({running.task}, timeout=0.005)
         if running.task.done():
             return running.task.result()
         self._tidy()
@@ -263,6 +270,7 @@ class Clients:
         self._names = names
         self._idle = idle
         self._clients: dict[str, Client] = {}
+        self._headers: Mapping[str, Mapping[str, Any]] = {}
 
     async def of(self, key: str, principal: str) -> Client:
         """Return a client, new or known; idle ones make room."""
@@ -275,6 +283,23 @@ class Clients:
             client = Client(self.toolbox, principal, mode=self._mode, names=self._names)
             self._clients[key] = client
         return await client.open()
+
+    async def prime(self) -> None:
+        """Look at the catalog as a new client would: what is projected is kept for all."""
+        client = Client(self.toolbox, "toolcrib", mode=self._mode, names=self._names)
+        try:
+            tools = await (await client.open()).tools()
+        finally:
+            await client.close()
+        self._headers = {
+            each["name"]: each["inputSchema"]
+            for each in tools
+            if _names_headers(each["inputSchema"])
+        }
+
+    def schema_with_headers(self, tool: str) -> Mapping[str, Any] | None:
+        """Return a tool's schema, if arguments of it stand in headers as well."""
+        return self._headers.get(tool)
 
     async def expire(self) -> None:
         """Close the sessions of clients that have not been heard of for long."""
@@ -303,12 +328,21 @@ def _aliases(view: Any) -> dict[str, str]:
     return {name: wires[0] for name, wires in found.items() if len(wires) == 1}
 
 
+def _names_headers(schema: Any) -> bool:
+    """Tell whether a schema says that an argument stands in a header as well."""
+    if isinstance(schema, Mapping):
+        return "x-mcp-header" in schema or any(map(_names_headers, schema.values()))
+    return isinstance(schema, list) and any(map(_names_headers, schema))
+
+
 async def _alone(channel: Channel, work: Callable[[Channel], Awaitable[Any]]) -> Any:
-    CURRENT.set(channel)
+    token = CURRENT.set(channel)
     try:
         return await work(channel)
     finally:
+        CURRENT.reset(token)
         await channel.flush()
+        channel.finish()
 
 
 def _answers(params: Any) -> dict[str, Any]:

@@ -91,7 +91,12 @@ class Served:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             self.server: Server[Any] = Server(
-                name, version=version, instructions=instructions, **handlers
+                name,
+                version=version,
+                instructions=instructions,
+                # Without it, the SDK lists all tools before each call over HTTP.
+                get_tool_input_schema=clients.schema_with_headers,
+                **handlers,
             )
         # Spans are the otel pack's business; without one they only cost time.
         self.server.middleware.clear()

@@ -102,6 +102,7 @@ async def run(
     async with Toolbox(policy, ask=ClientAsk(), agents=ClientAgents()) as box:
         clients = Clients(box, mode=mode, names=own_names)
         try:
+            await clients.prime()
             if address is None:
                 await _stdio(clients, offers)
             else:
@@ -152,7 +153,8 @@ async def _http(
     host, port = _address(address)
     served = Served(clients, endpoint.identify_http, offers=offers, poll_after=poll_after)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named, accepted connections do not wait to gather small writes.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
@@ -179,6 +181,7 @@ async def _watch(served: Any) -> None:
         ticks += 1
         if served.toolbox.catalog.revision != revision:
             revision = served.toolbox.catalog.revision
+            await served.clients.prime()
             await served.tools_changed()
         if ticks % 240 == 0:
             await served.clients.expire()

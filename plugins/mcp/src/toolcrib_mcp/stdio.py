@@ -28,6 +28,7 @@ OVERSIZE = -32013
 MOST_MESSAGE = 32 * 1024 * 1024
 MOST_WAITING = 64 * 1024 * 1024
 _CHUNK = 256 * 1024
+_SMALL = 16 * 1024
 _EDGE = 2048
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"(?:[^"\\]){1,64}")')
 
@@ -94,8 +95,10 @@ class PipeReader(_Stream):
                 self.ended = True
                 raise StopAsyncIteration
             self._take(chunk)
-            # A server that floods must not starve the others.
-            await asyncio.sleep(0)
+            if len(chunk) > _SMALL:
+                # A server that floods must not starve the others. After a small piece
+                # there is nothing left, so that the next reading waits by itself.
+                await asyncio.sleep(0)
 
     def _take(self, chunk: bytes) -> None:
         first, *others = chunk.split(b"\n")
@@ -191,8 +194,9 @@ class PipeWriter(_Stream):
             message = "the other side has stopped reading"
             raise BrokenPipeError(message)
         pipe.write(text.encode() + b"\n")
-        # Let other tasks run: a sender that never waits would starve them.
-        await asyncio.sleep(0)
+        if pipe.transport.get_write_buffer_size():
+            # Let other tasks run: a sender that never waits would starve them.
+            await asyncio.sleep(0)
 
     async def aclose(self) -> None:
         """Stop sending; the pipe itself is closed with the process."""

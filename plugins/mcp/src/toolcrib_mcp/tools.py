@@ -35,10 +35,13 @@ Run = Callable[..., Awaitable[Any]]
 _MOST_TEXT = 16 * 1024
 _MOST_SCHEMA = 256 * 1024
 _DEEPEST = 64
+_HEADER = "x-mcp-header"
 
 _HERE = frozenset({Effect.FS_READ, Effect.FS_WRITE, Effect.PROCESS, Effect.HOST_STATE})
 _READS = frozenset({Effect.FS_READ, Effect.NET_READ})
 _CHANGES = frozenset({Effect.FS_WRITE, Effect.NET_WRITE})
+_WIDEST = frozenset(Effect)
+_LABELS = frozenset(Label)
 
 
 @attrs.frozen
@@ -160,7 +163,7 @@ def _tool(config: ServerConfig, raw: Any) -> Tool:
         ),
         concurrency=Concurrency.SHARED if config.concurrency > 1 else Concurrency.EXCLUSIVE,
         cancellation=Cancellation.REMOTE,
-        labels=frozenset(Label),
+        labels=_LABELS,
         timeout=config.timeout,
     )
 
@@ -186,20 +189,20 @@ def _description(
     return Description(summary or title, details.strip(), (), cautions)
 
 
-def _schema(value: Any, what: str) -> dict[str, Any]:
-    """Return a schema as it was sent; bounded, and with the root type that is implied."""
+def _schema(value: Any, what: str) -> tuple[dict[str, Any], str]:
+    """Return a schema as it was sent, and its text; bounded in size and depth."""
     if not isinstance(value, Mapping):
         text = f"its {what} is no JSON Schema object"
         raise _Bad(text)
     try:
-        size = len(json.dumps(value, ensure_ascii=False))
+        sent = json.dumps(value, ensure_ascii=False)
     except (ValueError, RecursionError) as error:
         text = f"its {what} is no JSON: {error}"
         raise _Bad(text) from error
-    if size > _MOST_SCHEMA or _depth(value) > _DEEPEST:
+    if len(sent) > _MOST_SCHEMA or _depth(value) > _DEEPEST:
         text = f"its {what} is larger than {_MOST_SCHEMA} bytes or deeper than {_DEEPEST}"
         raise _Bad(text)
-    return dict(value)
+    return dict(value), sent
 
 
 def _depth(value: Any) -> int:
@@ -209,14 +212,13 @@ def _depth(value: Any) -> int:
         deepest = max(deepest, depth)
         if deepest > _DEEPEST:
             break
-        inner = item.values() if isinstance(item, Mapping) else item
-        if isinstance(item, Mapping | list):
-            waiting += [(each, depth + 1) for each in inner]
+        inner = item.values() if isinstance(item, dict) else item
+        waiting += [(each, depth + 1) for each in inner if isinstance(each, dict | list)]
     return deepest
 
 
 def _input_schema(value: Any) -> dict[str, Any]:
-    schema = _schema(value, "input schema")
+    schema, sent = _schema(value, "input schema")
     kind = schema.get("type")
     if kind is None:
         # Without a type it would be a schema of anything; arguments are an object.
@@ -224,14 +226,14 @@ def _input_schema(value: Any) -> dict[str, Any]:
     elif kind != "object":
         text = f"its arguments are declared as {one_line(kind, 40)}, not as an object"
         raise _Bad(text)
-    clean: dict[str, Any] = _without_headers(schema)
+    clean: dict[str, Any] = _without_headers(schema) if _HEADER in sent else schema
     return clean
 
 
 def _without_headers(schema: Any) -> Any:
     """Take out what tells the transport which arguments go into headers as well."""
-    if isinstance(schema, Mapping):
-        return {k: _without_headers(v) for k, v in schema.items() if k != "x-mcp-header"}
+    if isinstance(schema, dict):
+        return {k: _without_headers(v) for k, v in schema.items() if k != _HEADER}
     if isinstance(schema, list):
         return [_without_headers(each) for each in schema]
     return schema
@@ -249,7 +251,7 @@ def output_schema(value: Any) -> Mapping[str, Any] | None:
     if value is None:
         return None
     try:
-        schema = _schema(value, "output schema")
+        schema, _ = _schema(value, "output schema")
         Validators().get(schema)
     except (_Bad, SchemaError, ValueError, TypeError, RecursionError):
         return None
@@ -285,7 +287,7 @@ def _effects(config: ServerConfig, hints: Mapping[str, Any]) -> frozenset[Effect
 
     Hints of a server that policy does not trust can only add to what the user declared.
     """
-    widest = frozenset(Effect) - _HERE if config.remote else frozenset(Effect)
+    widest = _WIDEST - _HERE if config.remote else _WIDEST
     bound = config.effects if config.effects is not None else widest
     says_changes = _hint(hints, "readOnlyHint") is False or (
         _hint(hints, "destructiveHint") is True
