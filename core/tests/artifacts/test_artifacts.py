@@ -393,20 +393,37 @@ ArtifactStore(sys.argv[1]).namespace("conversation", "c").put(b"x" * 100000, med
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills by signal")
-def test_a_writer_killed_half_way_leaves_no_blob(store, space, root, clock):
-    """The same put works, and a scan removes what the dead one left."""
+def test_a_writer_killed_half_way_leaves_no_artifact(store, space, root, clock):
+    """The same put works, and replaces what the dead one left."""
     done = subprocess.run([sys.executable, "-c", _KILLED, str(root)], check=False)
     assert done.returncode == -signal.SIGKILL
-    (part,) = files(root)
-    os.utime(part, (clock.now, clock.now))
+    assert [path.stat().st_size for path in files(root)] == [50_000]
+    assert space.list() == ()
 
     link = space.put(b"x" * 100_000, media_type="a/b")
 
     assert space.get(link.digest) == b"x" * 100_000
-    assert space.heal().parts == 0  # it could be a writer at work
+    assert [path.stat().st_size for path in files(root)] == [100_000]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills by signal")
+def test_what_writers_left_that_were_killed_is_scanned_away(store, space, root, clock):
+    """In place or beside it; not while it could be of a writer at work."""
+    for _ in range(2):  # the second one finds the file of the first
+        done = subprocess.run([sys.executable, "-c", _KILLED, str(root)], check=False)
+        assert done.returncode == -signal.SIGKILL
+    assert len(files(root)) == 2
+    for path in files(root):
+        os.utime(path, (clock.now, clock.now))
+    kept = space.put(b"kept", media_type="a/b")
+
+    assert (space.heal().parts, space.heal().orphans) == (0, 0)
     clock.now += 4000
-    assert store.heal()[("conversation", "c")].parts == 1
+    healed = store.heal()[("conversation", "c")]
+
+    assert (healed.parts, healed.orphans) == (1, 1)
     assert len(files(root)) == 1
+    assert space.get(kept.digest) == b"kept"
 
 
 def test_a_writer_that_fails_removes_its_own_file_only(space, root, monkeypatch):
@@ -421,6 +438,29 @@ def test_a_writer_that_fails_removes_its_own_file_only(space, root, monkeypatch)
         space.put(b"other", media_type="a/b")
 
     assert len(files(root)) == len(space.list()) == 1
+
+
+def test_a_writer_that_fails_takes_nothing_from_another_of_the_same_bytes(
+    store, space, root, monkeypatch
+):
+    """The other one finished meanwhile, beside it, and its file has the name now."""
+    other = ArtifactStore(root).namespace("conversation", "c")
+    real, failed = os.fsync, []
+
+    def full(descriptor):
+        if not failed:
+            failed.append(descriptor)
+            other.put(b"same", media_type="a/b")
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RecordError, match="No space left"):
+        space.put(b"same", media_type="a/b")
+
+    (artifact,) = space.list()
+    assert space.get(artifact.digest) == b"same"
+    assert len(files(root)) == 1
 
 
 def test_a_scan_reports_damage_and_loss(space, root, clock):

@@ -1,4 +1,4 @@
-"""Files named by the SHA-256 of their bytes: written whole or not at all, read verified."""
+"""Files named by the SHA-256 of their bytes: given whole or not at all, read verified."""
 
 from __future__ import annotations
 
@@ -90,37 +90,39 @@ class Blobs:
     def write(self, data: bytes, name: str) -> None:
         """Write bytes under their name, replacing whatever is there.
 
-        A temporary file of its own is written, synced and renamed, so that no reader
-        and no crash ever sees a part of it, and writers of the same bytes do not meet.
+        Where nothing is there they are written in place. A reader or a crash may then
+        meet a part of them: that is not what the name says, so it is never given, and
+        whoever stores the bytes again replaces it. Renaming a finished file would cost
+        the disk a second commit, nearly the price of the first.
         """
         target = f"{self.folder}/{name}"
-        part = f"{target}.{secrets.token_hex(8)}{_PART}"
-        descriptor = self._create(part)
         try:
-            try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(descriptor, view) :]
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            _fill(self._create(target), data)
+        except FileExistsError:
+            # A writer of the same bytes, at work or dead, or a damaged file.
+            self._replace(target, data)
+        sync_folder(self.folder)
+
+    def _replace(self, target: str, data: bytes) -> None:
+        part = f"{target}.{secrets.token_hex(8)}{_PART}"
+        try:
+            _fill(self._create(part), data)
             os.replace(part, target)  # noqa: PTH105 - a hot path
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(part)  # noqa: PTH108
+                os.unlink(part)  # noqa: PTH108 - as above
             raise
-        sync_folder(self.folder)
 
-    def _create(self, part: str) -> int:
+    def _create(self, path: str) -> int:
         if self._checked:
             try:
-                return create_private_file(part)
+                return create_private_file(path)
             except FileNotFoundError:
                 pass  # the namespace was removed meanwhile
         check_private_folder(self.folder, exact=True)
         sync_folder(self.folder.parent)
         self._checked = True
-        return create_private_file(part)
+        return create_private_file(path)
 
     def holds(self, name: str, size: int) -> bool:
         """Tell whether a blob is there and whole; false if its bytes are not its own."""
@@ -196,6 +198,24 @@ class Blobs:
         gone = sorted("sha256:" + name for name in known - found)
         missing = tuple(d for d in gone if d not in bad)
         return Healed(parts=parts, orphans=orphans, damaged=tuple(bad), missing=missing)
+
+
+def _fill(descriptor: int, data: bytes) -> None:
+    """Write all of a new file, sync and close it; leave it empty if that fails.
+
+    It is not removed here: its name may be that of another writer's whole file by then.
+    """
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+        raise
+    finally:
+        os.close(descriptor)
 
 
 def _is_ours(found: os.stat_result) -> bool:

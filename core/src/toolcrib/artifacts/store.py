@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import shutil
@@ -168,9 +169,16 @@ class Namespace:
         try:
             self._store_bytes(data, name, artifact)
         except OSError as error:
+            self._give_up(name)
             text = f"{self._store.root}: an artifact cannot be written ({error.strerror})"
             raise RecordError(text) from error
         return artifact.link
+
+    def _give_up(self, name: str) -> None:
+        """Remove what a failed write left, unless it is another writer's by now."""
+        with contextlib.suppress(RecordError, OSError), self._index.writing():
+            if not self._index.has(self._folder, name):
+                self._blobs.remove(name)
 
     def _store_bytes(self, data: bytes, name: str, artifact: Artifact) -> None:
         known = self._index.has(self._folder, name)
