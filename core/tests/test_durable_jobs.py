@@ -147,28 +147,124 @@ def test_a_kind_that_cannot_take_up_says_what_it_knows(tmp_path):
     assert run(tmp_path, second, Adopting) == ("lost", "nobody knows")
 
 
-def test_a_job_of_a_process_that_lives_is_left_alone(tmp_path):
-    """Two hosts share a folder; neither takes the other's jobs, nor stops them."""
+def give_to(folder, pid):
+    """Make all jobs look like those of another process."""
+    with sqlite3.connect(folder / "jobs.db") as database:
+        database.execute(
+            "UPDATE jobs SET host_pid = ?, host_start = ?", (pid, start_of(pid) or "gone")
+        )
+    database.close()  # fmt: skip
+
+
+def test_a_job_of_another_process_is_left_alone_and_stopped_by_it_when_asked(tmp_path):
+    """Two hosts share a folder; who runs a job hears of it, and ends it."""
 
     async def scenario(mine, jobs, kind):
         job = await mine.start("scripted", {"wait": True})
-        with sqlite3.connect(tmp_path / "jobs.db") as database:
-            # Another process, which lives: the one that started this one.
-            parent = os.getppid()
-            database.execute(
-                "UPDATE jobs SET host_pid = ?, host_start = ?", (parent, start_of(parent))
-            )
-        database.close()  # fmt: skip
+        give_to(tmp_path, os.getppid())
         other = DurableJobs(SystemClock(), tmp_path)
         other.register(Kind())
         theirs = other.owned("alice")
         seen = (await theirs.get(job.id)).status
-        with pytest.raises(Refused) as caught:
-            await theirs.stop(job.id)
+        stopped = await theirs.stop(job.id)
         await other.close()
-        return seen, caught.value.code
+        return seen, stopped.status, (await mine.get(job.id)).status
 
-    assert run(tmp_path, scenario) == ("running", "job.elsewhere")
+    assert run(tmp_path, scenario) == ("running", "stopped", "stopped")
+
+
+def test_a_process_that_does_not_react_is_named(tmp_path):
+    """The order stays, for when it does."""
+
+    async def scenario(mine, jobs, kind):
+        job = await mine.start("scripted", {"wait": True})
+        job_id = job.id
+        await jobs.close()
+        die(tmp_path)
+        give_to(tmp_path, os.getppid())
+        other = DurableJobs(SystemClock(), tmp_path, patience=0.0)
+        other.register(Kind())
+        with pytest.raises(Refused) as caught:
+            await other.owned("alice").stop(job_id)
+        await other.close()
+        return caught.value
+
+    refused = run(tmp_path, scenario)
+    assert refused.code == "job.elsewhere"
+    assert f"process {os.getppid()}" in str(refused)
+
+
+def test_an_order_to_stop_outlives_who_gave_it_and_who_was_to_follow(tmp_path):
+    """Who takes a job up does what its first process did not live to do."""
+
+    async def scenario(mine, jobs, kind):
+        job = await mine.start("scripted", {"wait": True})
+        job_id = job.id
+        await jobs.close()
+        die(tmp_path)
+        bare = DurableJobs(SystemClock(), tmp_path, patience=0.0)
+        with pytest.raises(Refused, match="is gone") as caught:
+            await bare.owned("alice").stop(job_id)
+        await bare.close()
+
+        class Endless(Adopting):
+            async def adopt(self, control, arguments):
+                await asyncio.Event().wait()
+
+        heir = DurableJobs(SystemClock(), tmp_path)
+        heir.register(Endless())
+        ended = await heir.owned("alice").wait(job_id, timeout=30)
+        await heir.close()
+        return caught.value.code, ended.status
+
+    assert run(tmp_path, scenario) == ("job.elsewhere", "stopped")
+
+
+def test_all_jobs_of_an_owner_and_of_those_below_are_stopped(tmp_path):
+    """And nobody else's, whatever their name begins with."""
+
+    async def scenario(mine, jobs, kind):
+        for owner in ("alice", "alice/agent", "alicent", "bob"):
+            await jobs.start("scripted", {"wait": True}, owner=owner)
+        stopped = await jobs.stop_all("alice")
+        left = [(await jobs.list(owner=owner))[0].status for owner in ("alicent", "bob")]
+        return [(record.owner, record.status) for record in stopped], left
+
+    assert run(tmp_path, scenario) == (
+        [("alice", "stopped"), ("alice/agent", "stopped")],
+        ["running", "running"],
+    )
+
+
+def test_a_job_is_stopped_before_it_takes_its_first_step(tmp_path):
+    """Nothing of it is left running, and it is told as stopped."""
+
+    async def scenario(mine, jobs, kind):
+        started = asyncio.create_task(mine.start("scripted", {"wait": True}))
+        job = await started
+        return (await mine.stop(job.id)).status, (await mine.get(job.id)).status
+
+    assert run(tmp_path, scenario) == ("stopped", "stopped")
+
+
+def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path):
+    """Jobs that are in it stay."""
+
+    async def first(mine, jobs, kind):
+        job = await mine.start("scripted", {"write": "hello"})
+        await mine.wait(job.id)
+        return job.id
+
+    job_id = run(tmp_path, first)
+    with sqlite3.connect(tmp_path / "jobs.db") as database:
+        database.execute("ALTER TABLE jobs DROP COLUMN stop_asked")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+
+    async def second(mine, jobs, kind):
+        return (await mine.get(job_id)).status, await jobs.stop_all("alice")
+
+    assert run(tmp_path, second) == ("done", ())
 
 
 def test_final_states_are_final(tmp_path):

@@ -125,3 +125,17 @@ def test_too_many_jobs_and_unknown_kinds_are_refused():
             await mine.output(job.id, offset=-1)
 
     run(scenario, most=1)
+
+
+def test_all_jobs_of_an_owner_and_of_those_below_are_stopped():
+    """What has ended before is not among them."""
+
+    async def scenario(mine, jobs, kind):
+        await mine.wait((await mine.start("scripted", {})).id)
+        for owner in ("alice", "alice/agent", "alicent"):
+            await jobs.start("scripted", {"wait": True}, owner=owner)
+        stopped = await jobs.stop_all("alice")
+        left = (await jobs.list(owner="alicent"))[0].status
+        return [(record.owner, record.status) for record in stopped], left
+
+    assert run(scenario) == ([("alice", "stopped"), ("alice/agent", "stopped")], "running")

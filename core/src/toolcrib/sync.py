@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .events import Event
     from .outcome import Outcome
     from .question import Decision, Question
+    from .stopping import Stopped
     from .toolbox import Toolbox
     from .vocabulary import Audience
 
@@ -127,6 +128,13 @@ class SyncToolbox:
             raise AssertionError
         return SyncSession(self._loop, partial(box.session, conversation, **options))
 
+    def stop(self, conversation: str, *, by: str, reason: str = "") -> Stopped:
+        """Stop what runs for a conversation and those it started, wherever it runs."""
+        box = self.box
+        if self._loop is None:  # pragma: no cover - box was there
+            raise AssertionError
+        return self._loop.wait(box.stop(conversation, by=by, reason=reason))
+
 
 class SyncSession:
     """A :class:`toolcrib.Session` with blocking methods."""
@@ -155,6 +163,10 @@ class SyncSession:
             text = "the session is not open: with box.session(…) as session"
             raise StageError(text)
         return self._session
+
+    def stop(self, by: str, reason: str = "") -> Stopped:
+        """Stop what runs for this conversation, wherever it runs."""
+        return self._loop.wait(self.session.stop(by, reason))
 
     def view(self, dialect: str = "openai", *, strict: bool | None = None) -> View:
         """Project what this session may use, frozen for one request."""

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from . import crib, names, places
+from . import crib, places
 from .errors import DeclarationError, StageError
 from .outcome import Refusal
 from .policy.value import Policy
@@ -306,11 +306,9 @@ class Toolbox:
             raise StageError(text)
         from .conversation.session import Session  # noqa: PLC0415 - see above
 
-        if conversation is not None:
-            names.check_text("a conversation's name", conversation)
         session = Session(
             self,
-            conversation or "anonymous-" + os.urandom(8).hex(),
+            "anonymous-" + os.urandom(8).hex() if conversation in {None, ""} else conversation,
             principal=principal,
             mode=Mode(mode) if mode is not None else self.policy.mode,
             app=app,
@@ -318,16 +316,6 @@ class Toolbox:
         )
         self._sessions.add(session)
         return session
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it was entered, and not closed yet."""
-        return self._opened is not None
-
-    @property
-    def sessions(self) -> frozenset[Session]:
-        """The sessions that are open, without their forks."""
-        return frozenset(self._sessions)
 
     async def stop(self, conversation: str, *, by: str, reason: str = "") -> Stopped:
         """Stop what runs for a conversation and those it started, wherever it runs.
@@ -344,9 +332,6 @@ class Toolbox:
         Raises:
             RecordError: the order cannot be written, and nothing was stopped.
         """
-        names.check_text("a conversation's name", conversation)
-        names.check_text("who orders it", by)
-        names.check_text("a reason", reason)
         from .stopping import stop  # noqa: PLC0415 - rarely needed
 
         return await stop(self, conversation, by=by, reason=reason)
@@ -380,13 +365,11 @@ class Toolbox:
         """Return policy's rules for a folder that a session was switched to."""
         if root == self.workspace.root:
             return self.rules
-        found = self._rules_elsewhere.get(root)
-        if found is None:
+        if root not in self._rules_elsewhere:
             from .permission import RuleSet  # noqa: PLC0415 - see above
 
-            found = RuleSet(self.policy.rules, workspace=root)
-            self._rules_elsewhere[root] = found
-        return found
+            self._rules_elsewhere[root] = RuleSet(self.policy.rules, workspace=root)
+        return self._rules_elsewhere[root]
 
     def entry(self, tool_id: str) -> Entry | None:
         """Return the entry of a tool that is offered."""
@@ -399,8 +382,7 @@ class Toolbox:
 
         revision = self.catalog.revision
         if self._index is None or self._index[0] != revision:
-            tools = (entry.tool for entry in self.catalog.tools.values())
-            self._index = (revision, SearchIndex(tools))
+            self._index = (revision, SearchIndex(e.tool for e in self.catalog.tools.values()))
         return self._index[1]
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 import sys
 
 from pathlib import Path
@@ -475,3 +476,56 @@ def test_a_person_clears_a_goal_whatever_its_state(people):
     """It does not come back."""
     assert "dropped (enough)" in people("clear", "g1", "--reason", "enough").output
     assert people("clear", "g1").exit_code == 1
+
+
+HOST = '''
+import asyncio
+import subprocess
+import sys
+
+from pathlib import Path
+
+from pathlib import Path
+
+from toolcrib import Context, Pack, Policy, Toolbox
+from toolcrib_goal import pack as goals
+
+desk = Pack("desk", title="Desk", version="1")
+
+
+@desk.tool(effects=())
+async def wait(ctx: Context) -> str:
+    """Wait for ever."""
+    print("started", flush=True)
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def main(folder):
+    policy = Policy(local=[desk, goals], workspace=folder, ledger=Path(sys.argv[2]))
+    async with Toolbox(policy) as box, box.session("c") as session:
+        print((await session.call("desk.wait")).status, flush=True)
+        goal = (await session.call("goal.get", {})).result.structured["goals"][0]
+        print(goal["status"], goal["continue"], flush=True)
+
+
+asyncio.run(main(Path(sys.argv[1])))
+'''
+
+
+def test_a_person_who_clears_a_goal_ends_the_call_that_runs_for_it(people, tmp_path):
+    """In the agent's own process; before its next model call it knows the goal is gone."""
+    ledger = tmp_path / "xdg" / "toolcrib" / "ledger.sqlite"
+    host = subprocess.Popen(
+        [sys.executable, "-c", HOST, str(tmp_path), str(ledger)],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert host.stdout.readline() == "started\n"
+        cleared = people("clear", "g1", "--reason", "enough")
+        said = host.communicate(timeout=60)[0]
+    finally:
+        host.kill()
+        host.wait()
+    assert cleared.exit_code == 0
+    assert said.splitlines() == ["cancelled", "dropped False"]

@@ -18,11 +18,14 @@ from toolcrib_task.store import Change, SqliteTasks
 
 WORKER = Path(__file__).with_name("worker.py")
 KILLS = int(os.environ.get("TOOLCRIB_KILLS", "25"))
+PAUSE = 0.0004 * KILLS  # so that there is work left for as long as somebody is killed
 
 
 def work(folder, number, seed):
     name = f"worker-{number}-{seed}"
-    return subprocess.Popen([sys.executable, str(WORKER), str(folder), name, str(seed)])
+    return subprocess.Popen(
+        [sys.executable, str(WORKER), str(folder), name, str(seed), str(PAUSE)]
+    )
 
 
 def test_each_task_is_done_once_or_uncertain_however_many_workers_are_killed(tmp_path):

@@ -25,6 +25,7 @@ COMMANDS = {
     "explain": ("explain", "explain", "Explain a tool, a projection or a decision."),
     "call": ("call", "call", "Call one tool through all stages."),
     "run": ("run", "run", "Run a model's tool calls through all stages."),
+    "stop": ("stop", "stop", "Stop what runs for a conversation."),
     "doctor": ("doctor", "doctor", "Look for everything that could be wrong."),
     "rules": ("rules", "rules", "Look into permission rules."),
     "ledger": ("ledger", "ledger", "Read receipts."),

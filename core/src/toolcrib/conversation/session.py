@@ -35,6 +35,7 @@ from .view import Calls
 if TYPE_CHECKING:
     from toolcrib.context import Artifacts, Ask, Jobs, PackHost, Secrets, Workspace
     from toolcrib.execution import Terms
+    from toolcrib.stopping import Stopped
     from toolcrib.tool import Tool
     from toolcrib.toolbox import Toolbox
 
@@ -97,7 +98,7 @@ class Session:
         self.directions = Directions(self)
         self.loop_guard = LoopGuard()
         self.terms: dict[str, Terms] = {}
-        self.underway = Underway()
+        self.underway = Underway(toolbox.ledger, conversation, toolbox.clock.time)
         self._open = False
         self._closing: asyncio.Future[None] | None = None
         self._view: View | None = None
@@ -143,7 +144,7 @@ class Session:
             await asyncio.wait({self._closing})
 
     async def _close(self, but: asyncio.Task[Any] | None) -> None:
-        self.underway.cancel(but)
+        self.underway.close(but)
         for fork in list(self._forks):
             await fork.shut(but)
         await self.underway.ended(self.toolbox.runtime.grace + _PATIENCE, but)
@@ -196,6 +197,20 @@ class Session:
         )
         self._forks.add(child)
         return child
+
+    async def stop(self, by: str, reason: str = "") -> Stopped:
+        """Stop what runs for this conversation, wherever it runs; the session stays open.
+
+        Its calls and those of the conversations it started are cancelled, in this
+        process and in others that share the ledger; its jobs are stopped. The call that
+        asks for it, if one does, is left alone.
+
+        Args:
+            by: Who orders it.
+            reason: Why, for those who read the outcomes.
+        """
+        self._check_open()
+        return await self.toolbox.stop(self.conversation, by=by, reason=reason)
 
     def begin_turn(self) -> None:
         """Begin a turn: what tools asked for the last one holds no longer."""
@@ -326,15 +341,18 @@ class Session:
             self.underway.leave(token)
         batch = Batch(self, batch_id, calls.view, items)
         if batch.questions:
-            self.toolbox.ledger.save_batch(
-                batch_id,
-                self.conversation,
-                batch.payload(),
-                response_digest=calls.response_digest,
-                questions=batch.questions,
-            )
+            self._save(batch, calls.response_digest)
             self._batches[batch_id] = batch
         return batch
+
+    def _save(self, batch: Batch, response_digest: str | None = None) -> None:
+        self.toolbox.ledger.save_batch(
+            batch.id,
+            self.conversation,
+            batch.payload(),
+            response_digest=response_digest,
+            questions=batch.questions,
+        )
 
     async def batch(self, batch_id: str) -> Batch:
         """Restore a batch that had open questions, in any process.
@@ -343,10 +361,9 @@ class Session:
             KeyError: no such batch of this conversation and principal.
         """
         self._check_open()
-        batch = self._batches.get(batch_id)
-        if batch is None:
-            batch = self._batches[batch_id] = await restoring.restore(self, batch_id)
-        return batch
+        if batch_id not in self._batches:
+            self._batches[batch_id] = await restoring.restore(self, batch_id)
+        return self._batches[batch_id]
 
     async def answer(
         self, reply: Any, *, view: View | None = None, approver: Approver | None = None
@@ -401,11 +418,7 @@ class Session:
         item.token = None
         batch = Batch(self, "b_" + os.urandom(10).hex(), view, [item])
         if batch.questions:
-            payload = batch.payload()
-            questions = batch.questions
-            self.toolbox.ledger.save_batch(
-                batch.id, self.conversation, payload, questions=questions
-            )
+            self._save(batch)
             await asking.approve(self, batch, approver)
         return (await batch.complete())[0]
 

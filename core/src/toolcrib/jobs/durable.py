@@ -17,19 +17,18 @@ import sqlite3
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from toolcrib.errors import Busy, NotFound, Refused
 
 from .control import DurableControl
-from .file import open_jobs
-from .identity import is_alive, start_of
 from .kind import JobKind
 from .log import JobLog
 from .owned import OwnedJobs
 from .record import FINAL, JobRecord, JobStatus, LostError
+from .table import JobTable
 
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["DurableJobs"]
 
 _LOOK = 0.2
+"""Seconds between looks at what other processes did."""
 
 
 @attrs.define
@@ -57,6 +57,7 @@ class DurableJobs:
         output_limit: Bytes of output kept for each job.
         most: Jobs that may run at once for one owner.
         kept: Jobs that ended and are remembered, for each owner.
+        patience: Seconds that another process is given to stop a job of its own.
 
     Raises:
         RecordError: the folder holds a file that is not ours, or is damaged.
@@ -70,23 +71,25 @@ class DurableJobs:
         output_limit: int = 1 << 20,
         most: int = 16,
         kept: int = 200,
+        patience: float = 10.0,
     ) -> None:
         self._clock = clock
         self._folder = folder
         self._output_limit = output_limit
         self._most = most
         self._kept = kept
+        self._patience = patience
         self._kinds: dict[str, JobKind] = {}
         self._live: dict[str, _Live] = {}
+        self._watcher: asyncio.Task[None] | None = None
         self._waiting: list[str] = []
-        self._me = (os.getpid(), start_of(os.getpid()))
-        self._opened: sqlite3.Connection | None = None
+        self._opened: JobTable | None = None
 
     @property
-    def _database(self) -> sqlite3.Connection:
+    def _table(self) -> JobTable:
         if self._opened is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._opened = open_jobs(self._folder / "jobs.db")
+            self._opened = JobTable(self._folder / "jobs.db")
         return self._opened
 
     def register(self, kind: JobKind) -> None:
@@ -127,27 +130,16 @@ class DurableJobs:
             text = f"no job kind {kind!r}; there are: {known}"
             raise NotFound(text, code="job.unknown_kind")
         job_id = "job_" + os.urandom(6).hex()
-        with self._database as database:
-            database.execute("BEGIN IMMEDIATE")
-            found = database.execute(
-                "SELECT count(*) FROM jobs WHERE owner = ? AND status = 'running'", (owner,)
-            ).fetchone()
-            if found[0] >= self._most:
-                text = f"{self._most} jobs are running already; stop or wait for one first"
+        given = json.dumps(dict(arguments))
+        now, most = self._clock.time(), self._most
+        if not self._table.add(job_id, kind, owner, given, now=now, most=most):
+            # Some of them may be those of a process that has died meanwhile.
+            self._settle()
+            if not self._table.add(job_id, kind, owner, given, now=now, most=most):
+                text = f"{most} jobs are running already; stop or wait for one first"
                 raise Busy(text, code="job.busy")
-            database.execute(
-                "INSERT INTO jobs (id, kind, owner, status, arguments, started, host_pid,"
-                " host_start) VALUES (?, ?, ?, 'running', ?, ?, ?, ?)",
-                (
-                    job_id,
-                    kind,
-                    owner,
-                    json.dumps(dict(arguments)),
-                    self._clock.time(),
-                    *self._me,
-                ),
-            )
-        self._forget_old(owner)
+        for old in self._table.forget_all_but(self._kept, owner):
+            shutil.rmtree(self._folder / old, ignore_errors=True)
         self._begin(job_id, runner.run, dict(arguments))
         return self._record(self._row(job_id, owner))
 
@@ -158,12 +150,14 @@ class DurableJobs:
         work = self._run(job_id, partial(work, control, arguments))
         task = asyncio.create_task(work, name=job_id)
         self._live[job_id] = _Live(task, control)
+        if self._watcher is None or self._watcher.done():
+            self._watcher = asyncio.create_task(self._honour(), name="jobs to stop")
 
     async def _run(self, job_id: str, work: Any) -> None:
         status: JobStatus = "done"
         result = error = None
         try:
-            result = await work()
+            result = json.dumps(await work())
         except asyncio.CancelledError:
             if not self._live[job_id].stopping:
                 # The toolbox closes: what goes on outside is left for the next one.
@@ -177,39 +171,24 @@ class DurableJobs:
         self._end(job_id, status, result=result, error=error)
 
     def _end(
-        self, job_id: str, status: JobStatus, *, result: Any = None, error: str | None = None
+        self,
+        job_id: str,
+        status: JobStatus,
+        *,
+        result: str | None = None,
+        error: str | None = None,
     ) -> None:
         log = JobLog(self._folder / job_id)
-        with self._database as database:
-            # Final states are final: only a running job gets one.
-            database.execute(
-                "UPDATE jobs SET status = ?, result = ?, error = ?, ended = ?, size = ?,"
-                " kept_from = ? WHERE id = ? AND status = 'running'",
-                (
-                    *(status, None if result is None else json.dumps(result), error),
-                    *(self._clock.time(), log.size, log.kept_from, job_id),
-                ),
-            )
+        kept = log.size, log.kept_from
+        now = self._clock.time()
+        self._table.end(job_id, status, result=result, error=error, now=now, kept=kept)
 
     # -- after a restart -----------------------------------------------------------------
 
     def _take_up(self, kind: JobKind) -> None:
-        rows = self._database.execute(
-            "SELECT id, arguments, host_pid, host_start FROM jobs"
-            " WHERE status = 'running' AND kind = ?",
-            (kind.name,),
-        ).fetchall()
         adopt = getattr(kind, "adopt", None)
-        for job_id, arguments, pid, start in rows:
-            if job_id in self._live or ((pid, start) != self._me and is_alive(pid, start)):
-                continue
-            with self._database as database:
-                taken = database.execute(
-                    "UPDATE jobs SET host_pid = ?, host_start = ? WHERE id = ?"
-                    " AND status = 'running' AND host_pid = ? AND host_start = ?",
-                    (*self._me, job_id, pid, start),
-                ).rowcount
-            if not taken:
+        for job_id, arguments, pid, start in self._table.left(kind.name):
+            if job_id in self._live or not self._table.take(job_id, pid, start):
                 continue
             if adopt is None:
                 text = "the process that ran it is gone, and it could not go on without it"
@@ -226,14 +205,12 @@ class DurableJobs:
     # -- looking -------------------------------------------------------------------------
 
     def _row(self, job_id: str, owner: str) -> sqlite3.Row:
-        row = self._database.execute(
-            "SELECT * FROM jobs WHERE id = ? AND owner = ?", (job_id, owner)
-        ).fetchone()
+        row = self._table.find(job_id, owner)
         if row is None:
             # A foreign job answers like an unknown one.
             text = f"no job {job_id!r}"
             raise NotFound(text, code="job.unknown")
-        return cast("sqlite3.Row", row)
+        return row
 
     def _record(self, row: sqlite3.Row) -> JobRecord:
         log = JobLog(self._folder / row["id"])
@@ -281,50 +258,87 @@ class DurableJobs:
             record = await self.get(job_id, owner=owner)
         return record
 
+    # -- stopping ------------------------------------------------------------------------
+
     async def stop(self, job_id: str, *, owner: str) -> JobRecord:
-        """Stop a job and everything it started; a job that ended stays as it ended."""
+        """Stop a job and everything it started; a job that ended stays as it ended.
+
+        Another process that runs it is asked to, and given some time.
+
+        Raises:
+            Refused: it did not react (``job.elsewhere``); it will when it does.
+        """
         record = await self.get(job_id, owner=owner)
-        if record.status in FINAL:
-            return record
-        live = self._live.get(job_id)
-        if live is None:
-            text = f"{job_id} is run by another process, which is alive; stop it there"
-            raise Refused(text, code="job.elsewhere")
+        if record.status not in FINAL:
+            record = await self._stop(job_id, owner)
+        if record.status not in FINAL:
+            raise Refused(self._why_not(job_id), code="job.elsewhere")
+        return record
+
+    async def stop_all(self, owner: str) -> tuple[JobRecord, ...]:
+        """Stop what runs for an owner, and for those below it; return what that was.
+
+        What another process runs, and did not stop, is still ``running``.
+        """
+        self._settle()
+        running = self._table.running_below(owner)
+        return tuple(await asyncio.gather(*(self._stop(*one) for one in running)))
+
+    async def _stop(self, job_id: str, owner: str) -> JobRecord:
+        self._table.ask_to_stop(job_id, self._clock.time())
+        end = self._clock.monotonic() + self._patience
+        while True:
+            live = self._live.get(job_id)
+            if live is not None:
+                await self._cancel(job_id, live)
+            # Also takes the job up if the process that ran it has died meanwhile.
+            record = await self.get(job_id, owner=owner)
+            if record.status in FINAL or self._clock.monotonic() >= end:
+                return record
+            if job_id not in self._live:
+                await asyncio.sleep(_LOOK / 2)
+
+    async def _cancel(self, job_id: str, live: _Live) -> None:
         live.stopping = True
+        # What is cancelled before its first step never takes it, nor its own ending.
+        await asyncio.sleep(0)
         live.task.cancel()
         await asyncio.wait({live.task})
-        # Cancelled before its first step, its own ending never ran.
         self._end(job_id, "stopped")
-        return await self.get(job_id, owner=owner)
+
+    async def _honour(self) -> None:
+        """Stop what other processes want stopped, for as long as anything runs here."""
+        while any(not live.task.done() for live in self._live.values()):
+            await asyncio.sleep(_LOOK)
+            asked = [one for one in self._table.asked_to_stop() if one in self._live]
+            await asyncio.gather(*(self._cancel(one, self._live[one]) for one in asked))
+
+    def _why_not(self, job_id: str) -> str:
+        pid, alive = self._table.host_of(job_id)
+        if alive:
+            return (
+                f"{job_id} is run by process {pid}, which was asked to stop it and has not"
+                " reacted; it will when it does. End that process to be sure."
+            )
+        return (
+            f"process {pid}, which ran {job_id}, is gone; the job is stopped as soon as an"
+            " app with the pack that started it is opened"
+        )
 
     async def list(self, *, owner: str) -> tuple[JobRecord, ...]:
         """Return the jobs of an owner, oldest first."""
         self._settle()
-        rows = self._database.execute(
-            "SELECT * FROM jobs WHERE owner = ? ORDER BY seq", (owner,)
-        ).fetchall()
-        return tuple(self._record(row) for row in rows)
-
-    def _forget_old(self, owner: str) -> None:
-        rows = self._database.execute(
-            "SELECT id FROM jobs WHERE owner = ? AND status != 'running'"
-            " ORDER BY seq DESC LIMIT -1 OFFSET ?",
-            (owner, self._kept),
-        ).fetchall()
-        for (job_id,) in rows:
-            with self._database as database:
-                database.execute("DELETE FROM jobs WHERE id = ?", (job_id,))
-            shutil.rmtree(self._folder / job_id, ignore_errors=True)
+        return tuple(self._record(row) for row in self._table.of(owner))
 
     async def close(self) -> None:
         """Let go: what can go on without this process does, the rest is stopped."""
+        if self._watcher is not None:
+            self._watcher.cancel()
         for job_id, live in list(self._live.items()):
             if live.task.done():
                 continue
-            kind = self._database.execute(
-                "SELECT kind FROM jobs WHERE id = ?", (job_id,)
-            ).fetchone()
-            live.stopping = not hasattr(self._kinds.get(kind[0]), "adopt")
+            kind = self._kinds.get(self._table.kind_of(job_id))
+            live.stopping = not hasattr(kind, "adopt")
             live.control.leaving = not live.stopping
             live.task.cancel()
             await asyncio.wait({live.task})

@@ -12,7 +12,7 @@ from toolcrib.errors import RecordError
 
 __all__ = ["open_jobs"]
 
-_VERSION = 1
+_VERSION = 2
 _APPLICATION = 0x74634A31  # "tcJ1": what tells our file from anybody else's
 _SCHEMA = """
 CREATE TABLE jobs (
@@ -29,7 +29,8 @@ CREATE TABLE jobs (
     size INTEGER,
     kept_from INTEGER,
     host_pid INTEGER NOT NULL,
-    host_start TEXT NOT NULL
+    host_start TEXT NOT NULL,
+    stop_asked REAL
 );
 CREATE INDEX jobs_owner ON jobs (owner, seq);
 CREATE INDEX jobs_running ON jobs (kind) WHERE status = 'running';
@@ -57,6 +58,9 @@ def open_jobs(path: Path) -> sqlite3.Connection:
                 if statement.strip():
                     database.execute(statement)
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
+            database.execute(f"PRAGMA user_version = {_VERSION}")
+        elif database.execute("PRAGMA user_version").fetchone()[0] == 1:
+            database.execute("ALTER TABLE jobs ADD COLUMN stop_asked REAL")
             database.execute(f"PRAGMA user_version = {_VERSION}")
         database.execute("COMMIT")
     except sqlite3.DatabaseError as error:

@@ -152,6 +152,16 @@ class MemoryJobs:
                 job.done.set()
         return job.now()
 
+    async def stop_all(self, owner: str) -> tuple[JobRecord, ...]:
+        """Stop what runs for an owner, and for those below it; return what that was."""
+        found = [
+            job.record
+            for job in self._jobs.values()
+            if not job.done.is_set() and f"{job.record.owner}/".startswith(f"{owner}/")
+        ]
+        stops = (self.stop(record.id, owner=record.owner) for record in found)
+        return tuple(await asyncio.gather(*stops))
+
     async def list(self, *, owner: str) -> tuple[JobRecord, ...]:
         """Return the jobs of an owner, oldest first."""
         return tuple(j.now() for j in self._jobs.values() if j.record.owner == owner)

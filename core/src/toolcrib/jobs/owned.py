@@ -38,6 +38,9 @@ class JobStore(Protocol):
     async def stop(self, job_id: str, *, owner: str) -> JobRecord:
         """Stop a job and everything it started."""
 
+    async def stop_all(self, owner: str) -> tuple[JobRecord, ...]:
+        """Stop what runs for an owner, and for those below it; return what that was."""
+
     async def list(self, *, owner: str) -> tuple[JobRecord, ...]:
         """Return the jobs of an owner, oldest first."""
 

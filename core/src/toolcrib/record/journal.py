@@ -97,6 +97,11 @@ class Journal:
         self._reading = _Transaction(self, "BEGIN")  # several statements, one state
         self._looking = _Transaction(self, "")
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes can see it: it is on disk."""
+        return self._runs is not None
+
     def close(self) -> None:
         """Close the ledger; what runs may go on, but cannot be recorded."""
         with self._lock:

@@ -18,12 +18,13 @@ from .grants import Grants
 from .queries import Queries
 from .retention import Retention
 from .runs import Runs
+from .stops import Stops
 
 
 __all__ = ["Ledger"]
 
 
-class Ledger(Calls, Approvals, Grants, Queries, Retention):
+class Ledger(Calls, Approvals, Grants, Queries, Retention, Stops):
     """A durable record of calls, questions and grants, shared by processes and threads.
 
     A call that was not asked costs two writes: :meth:`intent` before its handler starts

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import json
 import time
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import attrs
 import click
 
+from toolcrib import Policy, Toolbox
 from toolcrib_store.commands import file_of, json_option, look_after, visible, worked
 
 from .definition import FILE
@@ -120,7 +124,7 @@ def budget(
 @click.option("--reason", default="", help="Why.")
 @json_option
 def clear(goal_id: str, reason: str, as_json: bool) -> None:  # noqa: FBT001
-    """Drop a goal, whatever its state; it does not come back."""
+    """Drop a goal, whatever its state, and stop what runs for it; it does not come back."""
 
     def work(store: SqliteGoals, where: str) -> Goal:
         # A person's word counts whatever happens meanwhile.
@@ -134,4 +138,24 @@ def clear(goal_id: str, reason: str, as_json: bool) -> None:  # noqa: FBT001
                 if error.code != "goal.stale":
                     raise
 
-    _say([_done(work)], as_json=as_json)
+    goal = _done(work)
+    left = asyncio.run(_stop(goal.conversation, reason or f"{goal.id} was cleared"))
+    _say([goal], as_json=as_json)
+    for job_id in left:
+        click.echo(f"{job_id} still runs: the process that runs it did not react", err=True)
+
+
+async def _stop(conversation: str, reason: str) -> tuple[str, ...]:
+    """Stop what runs for a conversation, where hosts share a ledger on disk."""
+    policy = Policy.discover(Path())
+    box = Toolbox(policy)
+    # Where the commands of toolcrib keep it if policy names none.
+    ledger = policy.ledger or box.state / "ledger.sqlite"
+    if not ledger.is_file():
+        return ()
+    box = Toolbox(attrs.evolve(policy, ledger=ledger))
+    try:
+        by = f"person:{getpass.getuser()}"
+        return (await box.stop(conversation, by=by, reason=reason)).left
+    finally:
+        await box.jobs.close()
