@@ -58,6 +58,22 @@ def test_same_time_and_size_but_other_content_is_noticed(fake):
     assert fake.run(scenario) == (["one"], ["six"])
 
 
+def test_file_that_is_not_asked_about_is_in_step_before_the_question(fake):
+    """It is open, and what was written to it came by a name that nobody watches."""
+    other = fake.folder / "linked.src"
+    os.link(fake.ws / "b.src", other)
+
+    async def scenario(call):
+        await call("symbols", path="b.src")
+        await call("symbols", path="a.src")
+        other.write_text("def two\nuse nothing\n")
+        found = []
+        while len(found) != 1:
+            found = places(await call("references", path="a.src", line=1, name="one"))
+
+    fake.run(scenario)
+
+
 def test_versions_only_grow_and_an_unchanged_file_is_not_sent_again(fake):
     async def scenario(call):
         for text in ("def a\n", "def a\n", "def b\n"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from collections.abc import Iterator, Mapping
@@ -13,12 +12,12 @@ import attrs
 from toolcrib import ToolFailure
 
 from .outputs import Location
-from .places import inside, path_of, shown
+from .places import inside, path_of, real_path, shown
 from .positions import at_units
 from .texts import Snapshot, Texts
 
 
-__all__ = ["Reader", "flattened", "hover_text", "is_nothing"]
+__all__ = ["Reader", "flattened", "hover_text", "is_nothing", "order"]
 
 _LONGEST_LINE = 300
 _LONGEST_HOVER = 8000
@@ -34,9 +33,12 @@ def is_nothing(result: Any) -> bool:
 
 
 @attrs.frozen
-class _Text:
-    lines: list[str]
-    known: bool
+class _File:
+    """A file that answers name: how it is shown, and its lines if they may be read."""
+
+    shown: str
+    outside: bool
+    lines: list[str] | None
 
 
 class Reader:
@@ -56,7 +58,9 @@ class Reader:
         self._texts = texts
         self._encoding = encoding
         self._seen = seen
-        self._lines: dict[str, _Text] = {}
+        # Answers name the same few files many times.
+        self._by_uri: dict[str, _File | None] = {}
+        self._by_path: dict[str, _File] = {}
 
     def locations(self, result: Any) -> list[Location]:
         """Return the places of a definition or the like: one, several, links, or none."""
@@ -66,7 +70,7 @@ class Reader:
             location = self.location(item)
             if location is not None:
                 found.setdefault((location.path, location.line, location.column), location)
-        return sorted(found.values(), key=_order)
+        return sorted(found.values(), key=order)
 
     def location(self, item: Any) -> Location | None:
         """Return the place of a ``Location``, ``LocationLink`` or symbol; None if none."""
@@ -74,59 +78,64 @@ class Reader:
             return None
         uri = item.get("targetUri", item.get("uri"))
         span = item.get("targetSelectionRange") or item.get("targetRange") or item.get("range")
-        path = path_of(uri)
-        if path is None:
+        if not isinstance(uri, str):
             return None
-        return self.place(path, span)
+        if uri not in self._by_uri:
+            path = path_of(uri)
+            self._by_uri[uri] = None if path is None else self._file(path)
+        file = self._by_uri[uri]
+        return None if file is None else self._in(file, span)
 
     def place(self, path: str, span: Any) -> Location | None:
         """Return a range in a file as a place."""
-        known, real = self._text(path)
-        within = inside(self._root, real)
+        return self._in(self._file(path), span)
+
+    def _in(self, file: _File, span: Any) -> Location | None:
+        lines = file.lines
         try:
-            if known.known:
-                line, column = at_units(span["start"], known.lines, self._encoding)
-                last, end = at_units(span["end"], known.lines, self._encoding)
+            start, stop = span["start"], span["end"]
+            if lines is not None:
+                line, column = at_units(start, lines, self._encoding)
+                last, end = at_units(stop, lines, self._encoding)
             else:
                 # The text is not ours to read, so units must do for characters.
-                line, column = span["start"]["line"], span["start"]["character"]
-                last, end = span["end"]["line"], span["end"]["character"]
+                line, column = start["line"], start["character"]
+                last, end = stop["line"], stop["character"]
+            content = "" if lines is None else lines[line]
+            return Location(
+                path=file.shown,
+                line=line + 1,
+                column=column + 1,
+                end_line=last + 1,
+                end_column=end + 1,
+                name=content[column : end if last == line else len(content)][:200],
+                text=content.strip()[:_LONGEST_LINE],
+                outside=file.outside,
+            )
         except (TypeError, KeyError, ValueError):
             return None
-        content = known.lines[line] if known.known else ""
-        stop = end if last == line else len(content)
-        return Location(
-            path=shown(self._root, real),
-            line=line + 1,
-            column=column + 1,
-            end_line=last + 1,
-            end_column=end + 1,
-            name=content[column:stop][:200],
-            text=content.strip()[:_LONGEST_LINE],
-            outside=not within,
-        )
 
-    def _text(self, path: str) -> tuple[_Text, str]:
+    def _file(self, path: str) -> _File:
+        file = self._by_path.get(path)
+        if file is None:
+            file = self._by_path[path] = self._read(path)
+        return file
+
+    def _read(self, path: str) -> _File:
+        """Return a file of the workspace with its lines; what lies outside is not read."""
         seen = self._seen.get(path)
-        if seen is not None:
-            return _Text(seen.lines, True), path
-        real = os.path.realpath(path)
-        text = self._lines.get(real)
-        if text is None:
-            text = self._lines[real] = self._read(real)
-        return text, real
-
-    def _read(self, path: str) -> _Text:
-        """Read a file of the workspace; what lies outside is not read."""
-        if not inside(self._root, path):
-            return _Text([], False)
+        real = path if seen is not None else real_path(self._root, path)
+        if not inside(self._root, real):
+            return _File(shown(self._root, real), True, None)
         try:
-            return _Text(self._texts.now(path).lines, True)
+            lines = (self._texts.now(real) if seen is None else seen).lines
         except ToolFailure:
-            return _Text([], False)
+            return _File(shown(self._root, real), False, None)
+        return _File(shown(self._root, real), False, lines)
 
 
-def _order(location: Location) -> tuple[bool, str, int, int]:
+def order(location: Location) -> tuple[bool, str, int, int]:
+    """Return what places are sorted by: those of the workspace first."""
     return location.outside, location.path, location.line, location.column
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +27,6 @@ from .positions import units_of
 from .server import Server
 from .servers import known_for
 from .spots import Spot, find_spot
-from .texts import Snapshot
 
 
 __all__ = [
@@ -36,6 +35,7 @@ __all__ = [
     "Target",
     "desk_at",
     "desk_of",
+    "is_settled",
     "language_for",
     "position",
     "registered",
@@ -178,7 +178,7 @@ class Desk:
 
     def opened(self, client: Client) -> Opened:
         """Bring a server in step with the disk and return the file as it sees it."""
-        self.bench.refresh()
+        self.bench.refresh(self.place.path)
         return client.documents.open(self.place.path, now=time.monotonic())
 
     @property
@@ -188,12 +188,8 @@ class Desk:
 
     def reader(self, client: Client) -> Reader:
         """Return what turns a server's places into ours."""
-        return Reader(self.bench.root, self.bench.texts, client.encoding, _seen(client))
-
-
-def _seen(client: Client) -> Mapping[str, Snapshot]:
-    documents = client.documents
-    return {p: o.snapshot for p in documents.paths if (o := documents.get(p)) is not None}
+        seen = client.documents.snapshots
+        return Reader(self.bench.root, self.bench.texts, client.encoding, seen)
 
 
 @attrs.frozen
@@ -215,7 +211,7 @@ class _Question:
             await registered(client, self.method, desk)
         end = asyncio.get_running_loop().time() + desk.wait
         across = self.across or (client.spec.indexes and self.method in _BY_INDEX)
-        if across:
+        if across and not is_settled(client):
             # Some servers look for files only once one is open.
             desk.opened(client)
             await settled(client, end)
@@ -270,7 +266,6 @@ class _Question:
             )
         if self.across and spot is not None:
             await with_users(desk, client, spot.name, end)
-            desk.bench.refresh()
         params = self.params(client, opened, spot)
         try:
             result = await client.request(self.method, params, until=desk.until)
@@ -298,14 +293,16 @@ async def registered(client: Client, method: str, desk: Desk) -> None:
 async def with_users(desk: Desk, client: Client, name: str, end: float) -> None:
     """Open what mentions a name, and give the server a moment to read what it did not know."""
     new = desk.bench.open_users(client, name)
-    if not new or client.features.supports("textDocument/diagnostic", new[0], desk.language):
+    if not new:
         return
-    # A server that pushes what it thinks of a file has then read it.
-    loop = asyncio.get_running_loop()
-    end = min(end, loop.time() + _READING)
-    while loop.time() < end and any(client.published.get(path) is None for path in new):
-        client.check()
-        await client.published.news(min(0.1, end - loop.time()))
+    if not client.features.supports("textDocument/diagnostic", new[0], desk.language):
+        # A server that pushes what it thinks of a file has then read it.
+        loop = asyncio.get_running_loop()
+        end = min(end, loop.time() + _READING)
+        while loop.time() < end and any(client.published.get(path) is None for path in new):
+            client.check()
+            await client.published.news(min(0.1, end - loop.time()))
+    desk.bench.refresh()
 
 
 def _is_doubtful(client: Client, opened: Opened) -> bool:
@@ -314,15 +311,19 @@ def _is_doubtful(client: Client, opened: Opened) -> bool:
     return client.progress.busy or time.monotonic() < settled
 
 
+def is_settled(client: Client) -> bool:
+    """Tell whether a server has had time to look at all files, as far as it says."""
+    rest = client.started + client.spec.settle - time.monotonic()
+    if rest < -_LONGEST_LOOK:
+        return True  # It says so otherwise than it did, or never.
+    return client.looked and rest <= 0 and not client.progress.busy
+
+
 async def settled(client: Client, end: float) -> None:
-    """Wait until a server has had time to look at all files, as far as it says."""
+    """Wait until a server is settled."""
     loop = asyncio.get_running_loop()
-    while loop.time() < end:
+    while loop.time() < end and not is_settled(client):
         rest = client.started + client.spec.settle - time.monotonic()
-        if client.looked and rest <= 0 and not client.progress.busy:
-            return
-        if rest < -_LONGEST_LOOK:
-            return  # It says so otherwise than it did, or never.
         step = min(_POLL, rest) if rest > 0 else _POLL / 3
         await client.progress.changed(max(min(step, end - loop.time()), 0.001))
 

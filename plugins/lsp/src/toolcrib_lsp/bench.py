@@ -28,6 +28,8 @@ __all__ = ["Bench"]
 
 _MOST_SHOWN = 256
 _MOST_USERS = 40
+# Seconds after which every open document is looked at, whatever the kernel says.
+_LOOK = 0.5
 
 
 class Bench:
@@ -52,7 +54,9 @@ class Bench:
         self._log = host.logger
         self._servers: dict[tuple[str, str], Server] = {}
         self._programs: dict[str, tuple[float, Program | None]] = {}
+        self._specs: dict[str, tuple[ServerSpec, ...]] = {}
         self._watch: Watch | None = None
+        self._looked = 0.0
         self._corpus = Corpus(self.language)
         self._watching: asyncio.Task[Watch] | None = None
         self._reaper: asyncio.Task[None] | None = None
@@ -75,6 +79,12 @@ class Bench:
 
     def specs(self, language: str) -> tuple[ServerSpec, ...]:
         """Return the servers that could serve a language, the preferred ones first."""
+        known = self._specs.get(language)
+        if known is None:
+            known = self._specs[language] = self._specs_for(language)
+        return known
+
+    def _specs_for(self, language: str) -> tuple[ServerSpec, ...]:
         chosen = self.settings.chosen.get(language)
         if chosen is not None:
             return tuple(self.settings.specs[name] for name in chosen)
@@ -187,16 +197,30 @@ class Bench:
             self._watch = watch
             self._corpus.start(watch.files())
 
-    def refresh(self) -> None:
-        """Tell every running server what has changed on the disk; waits for nothing."""
-        changes: Sequence[Change] = () if self._watch is None else self._watch.poll()
+    def refresh(self, path: str = "") -> None:
+        """Tell every running server what has changed on the disk; waits for nothing.
+
+        Args:
+            path: The file that is asked about; it is looked at in any case.
+        """
+        watch, now = self._watch, time.monotonic()
+        changes: Sequence[Change] = () if watch is None else watch.poll()
         if changes:
-            self._corpus.update(changes, time.monotonic())
+            self._corpus.update(changes, now)
+        touched = {path, *(change.path for change in changes)}
+        # What maps a file into memory, or writes by another link, gives no notice.
+        recent = watch is not None and now - self._looked < _LOOK
+
+        def certain(each: str) -> bool:
+            return recent and each not in touched and watch is not None and watch.covers(each)
+
+        if not recent:
+            self._looked = now
         for server in self._servers.values():
             client = server.running
             if client is None:
                 continue
-            client.documents.in_step()
+            client.documents.in_step(certain)
             client.documents.files_changed(changes)
             for change in changes:
                 if change.kind == "deleted":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import attrs
@@ -77,6 +77,11 @@ class Documents:
         return self._open.get(path)
 
     @property
+    def snapshots(self) -> dict[str, Snapshot]:
+        """What the server was told of each file that is open."""
+        return {path: opened.snapshot for path, opened in self._open.items()}
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """The files that are open."""
         return tuple(self._open)
@@ -110,9 +115,14 @@ class Documents:
         """Let at least so many documents be open at once."""
         self._most = max(self._most, needed)
 
-    def in_step(self) -> None:
-        """Tell the server of every open document that is no longer what it was told."""
+    def in_step(self, certain: Callable[[str], bool]) -> None:
+        """Tell the server of every open document that is no longer what it was told.
+
+        Those that are certain to be what they were are not looked at.
+        """
         for path, opened in list(self._open.items()):
+            if certain(path):
+                continue
             try:
                 snapshot = self._texts.now(path)
             except ToolFailure:

@@ -18,11 +18,12 @@ class BrokenFrame(Exception):  # noqa: N818 - it says what was met
     """Raised when the stream cannot be read any further."""
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def encode(message: dict[str, Any]) -> bytes:
     """Return a message as it is sent."""
-    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "backslashreplace"
-    )
+    body = _JSON.encode(message).encode("utf-8", "backslashreplace")
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Literal
 
 import attrs
@@ -217,18 +219,30 @@ class Changes:
     server: str = ""
 
 
+def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(field.name for field in attrs.fields(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    (name,) = names  # of one name it would give the bare value
+    return names, lambda value: (getattr(value, name),)
+
+
 def plain(value: Any) -> Any:
     """Return an output as a JSON value."""
-    if isinstance(value, tuple):
-        return [plain(each) for each in value]
-    names = _NAMES.get(type(value))
-    if names is None:
-        return value
-    return {name: plain(getattr(value, name)) for name in names}
+    known = _FIELDS.get(type(value))
+    if known is None:
+        return [plain(each) for each in value] if isinstance(value, tuple) else value
+    names, values = known
+    return {
+        name: each if type(each) in _PLAIN else plain(each)
+        for name, each in zip(names, values(value), strict=True)
+    }
 
 
-_NAMES: dict[type, tuple[str, ...]] = {
-    kind: tuple(field.name for field in attrs.fields(kind))
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+# The names of each, and what gives their values.
+_FIELDS: dict[type, tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]] = {
+    kind: _fields(kind)
     for kind in (
         *(ActionFound, Actions, Call, Calls, ChangedFile, Changes, Diagnostic, Diagnostics),
         *(Hover, Hovers, Location, Locations, ServerState, Source, Status, Symbol, Symbols),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -13,10 +14,11 @@ import attrs
 from toolcrib import Access, Invalid, NotFound, Refused, Signature
 
 
-__all__ = ["CONTROLLED", "Place", "inside", "locate", "path_of", "shown", "uri_of"]
+__all__ = ["CONTROLLED", "Place", "inside", "locate", "path_of", "real_path", "shown", "uri_of"]
 
 # Writing there could run programs later.
 CONTROLLED = frozenset({".git", ".hg", ".svn", ".jj"})
+_NOT_PLAIN = frozenset({"", ".", ".."})
 _DRIVE = re.compile(r"/[A-Za-z]:/")
 
 
@@ -59,6 +61,31 @@ def shown(root: str, path: str) -> str:
     )
 
 
+def real_path(root: str, path: str) -> str:
+    """Return an absolute path with its links resolved, as ``os.path.realpath`` does.
+
+    A warm question spent much of its time on the folders above the workspace, which is
+    canonical: only what lies below is looked at, and all of it only where there is a link.
+
+    Raises:
+        OSError, ValueError: it cannot be a path.
+    """
+    top = root.rstrip("/")
+    if os.sep != "/" or not path.startswith(top + "/"):
+        return os.path.realpath(path)
+    names = path[len(top) + 1 :].split("/")
+    at = top
+    for name in names:
+        at = f"{at}/{name}"
+        try:
+            plain = name not in _NOT_PLAIN and not stat.S_ISLNK(os.lstat(at).st_mode)
+        except (OSError, ValueError):
+            plain = False
+        if not plain:
+            return os.path.realpath(path)
+    return at
+
+
 def locate(
     root: str, path: Path | str, judged: Signature | None, *, pointer: str = "/path"
 ) -> Place:
@@ -78,7 +105,7 @@ def locate(
     """
     text = str(path)
     try:
-        real = os.path.realpath(os.path.join(root, text))
+        real = real_path(root, os.path.join(root, text))
     except (OSError, ValueError) as error:
         message = f"{text[:200]!r} cannot be a path here: {error}"
         raise Invalid(pointer, message, code="lsp.path_invalid") from None
@@ -95,10 +122,12 @@ def locate(
             "the way was changed. Nothing was done. Call again."
         )
         raise Refused(message, code="lsp.path_changed")
-    if not os.path.exists(place.path):
+    try:
+        mode = os.stat(place.path).st_mode
+    except OSError:
         message = f"{place.shown} does not exist. Name a file from the workspace."
-        raise NotFound(message, code="lsp.not_found")
-    if not os.path.isfile(place.path):
+        raise NotFound(message, code="lsp.not_found") from None
+    if not stat.S_ISREG(mode):
         message = f"{place.shown} is no file. Name a file from the workspace."
         raise Invalid(pointer, message, code="lsp.not_file")
     return place

@@ -107,6 +107,8 @@ def _columns(content: str, name: str) -> list[int]:
     """Return where a name stands on a line, as a whole word; its last part is meant."""
     if not name.strip():
         return []
+    if name not in content:
+        return []
     before = r"(?<!\w)" if name[0].isalnum() or name[0] == "_" else ""
     after = r"(?!\w)" if name[-1].isalnum() or name[-1] == "_" else ""
     last = _last(name)

@@ -20,13 +20,13 @@ from toolcrib import (
     resources,
 )
 
-from .answers import Reader, flattened
+from .answers import Reader, flattened, order
 from .asking import Answer, Desk, Target, desk_of, position
 from .bench import Bench
 from .client import Client, Unsupported
 from .definition import pack, workbench
 from .documents import Opened
-from .outputs import Call, Calls, Location, Symbol, Symbols, plain
+from .outputs import Call, Calls, Symbol, Symbols, plain
 from .paging import page
 from .parameters import Column, Cursor, File, Limit, Line, Name, Wait
 from .places import path_of, uri_of
@@ -278,7 +278,7 @@ async def _calls(
         )
         raise Invalid("/name", text, code="lsp.no_function")
     made = (_call(answer.reader, item, call, way) for item, call in answer.result["calls"])
-    found = sorted((c for c in made if c is not None), key=lambda c: _order(c.location))
+    found = sorted((c for c in made if c is not None), key=lambda c: order(c.location))
     shown, after = page(found, limit, cursor, repr)
     value = Calls(calls=tuple(shown), total=len(found), server=answer.client.name, cursor=after)
     said = "Nothing calls" if way == "incoming" else "No call in"
@@ -291,10 +291,6 @@ async def _calls(
         structured=plain(value),
         notes=[*answer.notes, *(["partial"] if after else [])],
     )
-
-
-def _order(location: Location) -> tuple[bool, str, int, int]:
-    return location.outside, location.path, location.line, location.column
 
 
 def _call(
@@ -315,7 +311,7 @@ def _call(
         name=str(other.get("name", ""))[:200],
         kind=symbol_kind(other.get("kind")),
         location=location,
-        calls=tuple(sorted((p for p in places if p is not None), key=_order)),
+        calls=tuple(sorted((p for p in places if p is not None), key=order)),
     )
 
 

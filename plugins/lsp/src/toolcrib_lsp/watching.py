@@ -64,6 +64,11 @@ class Watch:
             for name in known:
                 yield f"{folder}/{name}"
 
+    def covers(self, path: str) -> bool:
+        """Tell whether every change of a file is certain to be noticed by a look."""
+        folder, _, name = path.rpartition("/")
+        return self._notices.working and name in self._folders.get(folder, ())
+
     def poll(self) -> list[Change]:
         """Return what changed since the last look, by path."""
         changes: list[Change] = []
