@@ -197,6 +197,13 @@ def test_xai_sdk_takes_the_schema_as_text():
     assert json.loads(entry.declaration["function"]["parameters"]) == ONE
 
 
+@pytest.mark.parametrize("name", ["cohere", "ollama"])
+def test_providers_without_strict_tools_are_sent_no_such_flag(name):
+    """Not even a false one: they do not know it."""
+    (entry,) = project((_tool(),), DIALECTS[name], strict=True).entries
+    assert entry.declaration["function"].keys() == {"name", "description", "parameters"}
+
+
 @pytest.mark.parametrize("name", ["cohere", "mistral", "ollama", "groq", "xai"])
 def test_strict_where_there_is_none_is_a_loss(name):
     """It is not dropped in silence."""

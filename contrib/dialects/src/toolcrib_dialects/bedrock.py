@@ -14,19 +14,17 @@ from toolcrib import Audio, Call, File, Image, Outcome
 from toolcrib.projection import (
     Declared,
     Dialect,
-    ParsedReply,
     Profile,
     RequestLimits,
     SchemaLimits,
     WireCall,
     cut_off,
-    parsed,
-    plain,
     render,
     wire_call,
 )
 
 from .facts import PLAIN, hashed_id
+from .messages import each, parser
 
 
 __all__ = ["BEDROCK", "BEDROCK_TEXT"]
@@ -83,17 +81,8 @@ def _declare(declared: Declared) -> dict[str, Any]:
     return {"toolSpec": spec}
 
 
-def _parse(reply: Any) -> ParsedReply:
-    """Read the calls of a response, a message, or a list of content blocks."""
-    value = plain(reply)
-    return parsed(value, _calls(value))
-
-
-def _calls(value: Any) -> list[WireCall]:
-    if isinstance(value, list):
-        return [call for each in value for call in _calls(each)]
-    if not isinstance(value, Mapping):
-        return []
+def _calls(value: Mapping[str, Any]) -> list[WireCall]:
+    """Read the calls of a response, a message, or a content block."""
     use = value.get("toolUse")
     if use is not None:
         if not isinstance(use, Mapping):
@@ -104,7 +93,7 @@ def _calls(value: Any) -> list[WireCall]:
     output = value.get("output")
     message = output.get("message") if isinstance(output, Mapping) else value
     content = message.get("content") if isinstance(message, Mapping) else None
-    calls = _calls(content) if isinstance(content, list) else []
+    calls = each(content, _calls) if isinstance(content, list) else []
     reason = value.get("stopReason")
     return cut_off(calls, f"stop reason {reason}") if reason in _STOPPED else calls
 
@@ -167,7 +156,7 @@ BEDROCK = Dialect(
     profiles=(PLAIN,),
     strict=_STRICT,
     declare=_declare,
-    parse=_parse,
+    parse=parser(_calls),
     results=_results,
     limits=RequestLimits(strict_tools=20, optional=24, unions=16),
 )

@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from toolcrib import Call, Outcome
-from toolcrib.projection import (
-    Declared,
-    Dialect,
-    ParsedReply,
-    WireCall,
-    chat_results,
-    cut_off,
-    message_calls,
-    parsed,
-    plain,
-)
+from toolcrib.projection import Dialect, WireCall
 
 from .facts import PLAIN
+from .messages import bare_tool, chat_calls, parser, text_results
 
 
 __all__ = ["COHERE"]
 
 
-def _declare(declared: Declared) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "function": {
-            "name": declared.name,
-            "description": declared.description,
-            "parameters": declared.schema,
-        },
-    }
-
-
-def _parse(reply: Any) -> ParsedReply:
-    """Read the calls of a response or of its message."""
-    value = plain(reply)
-    return parsed(value, _calls(value))
-
-
-def _calls(value: Any) -> list[WireCall]:
-    if isinstance(value, list):
-        return [call for each in value for call in _calls(each)]
-    if not isinstance(value, Mapping):
-        return []
-    message = value.get("message")
-    if not isinstance(message, Mapping):
-        message = value if "tool_calls" in value else {"tool_calls": [value]}
-        if "function" not in value and "tool_calls" not in value:
-            return []
-    calls = list(message_calls(message))
-    reason = value.get("finish_reason")
-    return cut_off(calls, f"finish reason {reason}") if reason == "MAX_TOKENS" else calls
-
-
-def _results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
-    return chat_results(pairs, images=False)
+def _calls(response: Mapping[str, Any]) -> list[WireCall]:
+    cut = response.get("finish_reason") == "MAX_TOKENS"
+    return chat_calls(response, "finish reason MAX_TOKENS" if cut else None)
 
 
 COHERE = Dialect(
-    name="cohere", profiles=(PLAIN,), declare=_declare, parse=_parse, results=_results
+    name="cohere",
+    profiles=(PLAIN,),
+    declare=bare_tool,
+    parse=parser(_calls),
+    results=text_results,
 )

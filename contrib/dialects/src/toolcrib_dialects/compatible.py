@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
-from toolcrib import Call, Outcome, Refusal, Status
+from toolcrib import Refusal, Status
 from toolcrib.projection import (
     Declared,
     Dialect,
@@ -18,7 +18,6 @@ from toolcrib.projection import (
     RequestLimits,
     SchemaLimits,
     WireCall,
-    chat_results,
     chat_tool,
     dialect,
     parsed,
@@ -27,6 +26,7 @@ from toolcrib.projection import (
 )
 
 from .facts import PLAIN
+from .messages import text_results
 
 
 __all__ = ["DEEPSEEK", "GROQ", "XAI", "XAI_SDK"]
@@ -60,10 +60,6 @@ _DEEPSEEK_STRICT = Profile(
     mixed_enums=False,
     limits=SchemaLimits(depth=10, properties=5_000, enum_values=1_000, characters=120_000),
 )
-
-
-def _text_results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
-    return chat_results(pairs, images=False)
 
 
 # -- Groq --------------------------------------------------------------------------
@@ -104,7 +100,7 @@ GROQ = Dialect(
     profiles=(PLAIN,),
     declare=chat_tool,
     parse=_groq_parse,
-    results=_text_results,
+    results=text_results,
     limits=RequestLimits(tools=128),
 )
 
@@ -130,7 +126,7 @@ XAI = Dialect(
     profiles=(PLAIN,),
     declare=chat_tool,
     parse=dialect("openai").parse,
-    results=_text_results,
+    results=text_results,
     limits=RequestLimits(tools=128),
 )
 XAI_SDK = attrs.evolve(XAI, name="xai-sdk", declare=_xai_sdk_tool)
@@ -141,6 +137,6 @@ DEEPSEEK = Dialect(
     strict=_DEEPSEEK_STRICT,
     declare=chat_tool,
     parse=dialect("openai").parse,
-    results=_text_results,
+    results=text_results,
     limits=RequestLimits(tools=128),
 )

@@ -13,16 +13,15 @@ from toolcrib import Call, Outcome, Tool
 from toolcrib.projection import (
     Declared,
     Dialect,
-    ParsedReply,
     Profile,
     RequestLimits,
     WireCall,
     cut_off,
-    parsed,
-    plain,
     render,
     wire_call,
 )
+
+from .messages import each, parser
 
 
 __all__ = ["GEMINI", "GEMINI_OPENAPI"]
@@ -114,21 +113,12 @@ def _gather(declarations: Sequence[tuple[Tool, dict[str, Any]]]) -> list[dict[st
     return [{"functionDeclarations": functions}] if functions else []
 
 
-def _parse(reply: Any) -> ParsedReply:
-    """Read the calls of a response, a candidate, a content, or a list of parts."""
-    value = plain(reply)
-    return parsed(value, _calls(value))
-
-
-def _calls(value: Any) -> list[WireCall]:
-    if isinstance(value, list):
-        return [call for each in value for call in _calls(each)]
-    if not isinstance(value, Mapping):
-        return []
+def _calls(value: Mapping[str, Any]) -> list[WireCall]:
+    """Read the calls of a response, a candidate, a content, or a part."""
     candidates = value.get("candidates")
     if isinstance(candidates, list):
         # Further candidates are alternatives, not more calls.
-        return _calls(candidates[0]) if candidates else []
+        return each(candidates[:1], _calls)
     function = value.get("functionCall", value.get("function_call"))
     if function is not None:
         return [_part(function)]
@@ -138,7 +128,7 @@ def _calls(value: Any) -> list[WireCall]:
     for field in ("content", "parts", "outputs"):
         inner = value.get(field)
         if isinstance(inner, Mapping | list):
-            calls += _calls(inner)
+            calls += each(inner, _calls)
     reason = str(value.get("finishReason", value.get("finish_reason")) or "")
     return cut_off(calls, f"finish reason {reason}") if reason in _STOPPED else calls
 
@@ -174,7 +164,7 @@ GEMINI = Dialect(
     name="gemini",
     profiles=(_JSON, _UNROLLED),
     declare=_declare,
-    parse=_parse,
+    parse=parser(_calls),
     results=_results,
     limits=RequestLimits(tools=512),
     gather=_gather,

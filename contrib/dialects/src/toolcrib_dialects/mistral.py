@@ -10,9 +10,10 @@ from typing import Any
 import attrs
 
 from toolcrib import Call, Outcome
-from toolcrib.projection import Dialect, ParsedReply, chat_results, chat_tool, dialect
+from toolcrib.projection import Dialect, ParsedReply, chat_tool, dialect
 
 from .facts import PLAIN, hashed_id
+from .messages import text_results
 
 
 __all__ = ["MISTRAL"]
@@ -32,7 +33,7 @@ def _parse(reply: Any) -> ParsedReply:
 
 def _results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
     """Answer with tool messages, whose ids have nine letters or digits."""
-    messages = chat_results(pairs, images=False)
+    messages = text_results(pairs)
     return [
         {**message, "tool_call_id": hashed_id(call, _ID, "", 9), "name": call.wire_name}
         for message, (call, _) in zip(messages, pairs, strict=True)

@@ -6,53 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolcrib import Call, Image, Outcome
-from toolcrib.projection import (
-    Declared,
-    Dialect,
-    ParsedReply,
-    WireCall,
-    cut_off,
-    message_calls,
-    parsed,
-    plain,
-    render,
-)
+from toolcrib.projection import Dialect, WireCall, render
 
 from .facts import PLAIN
+from .messages import bare_tool, chat_calls, parser
 
 
 __all__ = ["OLLAMA"]
 
 
-def _declare(declared: Declared) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "function": {
-            "name": declared.name,
-            "description": declared.description,
-            "parameters": declared.schema,
-        },
-    }
-
-
-def _parse(reply: Any) -> ParsedReply:
-    """Read the calls of a response or of its message; they may have no ids."""
-    value = plain(reply)
-    return parsed(value, _calls(value))
-
-
-def _calls(value: Any) -> list[WireCall]:
-    if isinstance(value, list):
-        return [call for each in value for call in _calls(each)]
-    if not isinstance(value, Mapping):
-        return []
-    message = value.get("message")
-    if not isinstance(message, Mapping):
-        message = value if "function" not in value else {"tool_calls": [value]}
-    calls = list(message_calls(message))
-    return (
-        cut_off(calls, "done reason length") if value.get("done_reason") == "length" else calls
-    )
+def _calls(response: Mapping[str, Any]) -> list[WireCall]:
+    cut = response.get("done_reason") == "length"
+    return chat_calls(response, "done reason length" if cut else None)
 
 
 def _results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
@@ -73,5 +38,9 @@ def _results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
 
 
 OLLAMA = Dialect(
-    name="ollama", profiles=(PLAIN,), declare=_declare, parse=_parse, results=_results
+    name="ollama",
+    profiles=(PLAIN,),
+    declare=bare_tool,
+    parse=parser(_calls),
+    results=_results,
 )
