@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from types import SimpleNamespace
 
 import hypothesis
@@ -25,7 +23,7 @@ hypothesis.settings.register_profile(
 
 
 def pytest_configure(config):
-    slow = config.getoption("--slow", default=False) or os.environ.get("HYPOTHESIS_SLOW")
+    slow = config.getoption("--slow", default=False)
     hypothesis.settings.load_profile("permission-slow" if slow else "permission")
 
 

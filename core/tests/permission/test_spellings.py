@@ -1,6 +1,6 @@
 """Property tests: another spelling of a thing never has a looser verdict.
 
-``HYPOTHESIS_SLOW=1`` (or ``--slow``) tries 10,000 examples of each.
+``--slow`` tries 10,000 examples of each.
 """
 
 from __future__ import annotations
