@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import secrets
+import time
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
@@ -28,6 +29,8 @@ __all__ = ["Desk"]
 
 _REMEMBERED = 64
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+_TOGETHER = 5.0
+_ENDED = "the browser ended, and its pages with it"
 _STOPPED = "This page was stopped: it belongs to another origin than the page that opened it."
 
 
@@ -53,6 +56,7 @@ class Desk:
         self._tag = "".join(secrets.choice(_ALPHABET) for _ in range(4))
         self._pages = self._looks = 0
         self._gone: OrderedDict[str, str] = OrderedDict()
+        self._closed_at: dict[str, float] = {}
         self._context: BrowserContext | None = None
         self._origins: set[str] = set()
         self._route: Any = None
@@ -79,14 +83,26 @@ class Desk:
 
     def notice(self) -> None:
         """See whether the browser is still there."""
-        if self._context is not None and not self.alive:
-            self.lose("the browser ended, and its pages with it")
+        if self._context is None or self.alive:
+            return
+        # Its pages are told of as closed a moment before it is told of as ended.
+        now = time.monotonic()
+        for page, when in self._closed_at.items():
+            if now - when < _TOGETHER or page in self.tabs:
+                self._gone[page] = _ENDED
+        self.lose(_ENDED)
+
+    def _closed(self, tab: Tab) -> None:
+        if not tab.dead:
+            self._closed_at[tab.id] = time.monotonic()
+        self.forget(tab, tab.dead or "it was closed")
 
     def lose(self, reason: str) -> None:
         """Forget all pages, and remember why they are gone."""
         for tab in list(self.tabs.values()):
             self.forget(tab, tab.dead or reason)
         self._context = None
+        self._closed_at.clear()
         self._origins.clear()
         self._route = None
 
@@ -140,7 +156,7 @@ class Desk:
             return known
         self._pages += 1
         tab = Tab(f"p{self._pages}{self._tag}", page, self.engine.settings.navigate.admits)
-        page.on("close", lambda _: self.forget(tab, tab.dead or "it was closed"))
+        page.on("close", lambda _: self._closed(tab))
         return tab
 
     def look_id(self) -> str:
