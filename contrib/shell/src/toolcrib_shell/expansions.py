@@ -4,113 +4,54 @@ from __future__ import annotations
 
 import re
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .line import Line
-from .words import UnclearError, Word, ansi_text, double_text, joined
+from .tree import TOKENS, Source, said, unclear
+from .words import Word, ansi_text, double_text, joined
 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-__all__ = ["EXPANSIONS", "TOKENS", "WordReader", "said", "unclear"]
+__all__ = ["WordReader"]
 
-_BLANK = re.compile(rb"(?:[ \t\n]|(?<=[ \t\n])\\\n|\\\n(?=[ \t\n]))*")
-TOKENS = frozenset({
-    "\n", "&", "&&", "(", ")", ";", ";&", ";;", ";;&", "case", "do", "done", "elif", "else",
-    "esac", "fi", "for", "if", "in", "select", "then", "until", "while", "{", "|", "|&", "||",
-    "}", "!",
-})  # fmt: skip
-# Words of syntax, which count as such only if they stand alone.
-_WORDS = frozenset({
-    "!", "[[", "case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "in", "select",
-    "then", "until", "while", "{", "}",
-})  # fmt: skip
-# What is one word if nothing stands between.
-_GLUE = frozenset({
-    "ansi_c_string", "arithmetic_expansion", "brace_expression", "command_name",
-    "command_substitution", "concatenation", "expansion", "extglob_pattern", "number",
-    "process_substitution", "raw_string", "regex", "simple_expansion", "string", "word",
-    "variable_assignment", "variable_name",
-})  # fmt: skip
-_ENDS = re.compile(rb"[ \t\n;&|()<>]|\Z")
-EXPANSIONS = frozenset({
+_EXPANSIONS = frozenset({
     "arithmetic_expansion", "command_substitution", "expansion", "process_substitution",
     "simple_expansion",
 })  # fmt: skip
 _AFTER_NAME = ("", ":", "-", "+", "=", "?", "%", "/")
 
 
-def unclear(text: str) -> None:
-    """Give up on the line, for a reason."""
-    raise UnclearError(text)
-
-
-def said(kind: str) -> str:
-    """Return a kind of node in words."""
-    return "a " + kind.replace("_", " ")
-
-
 class WordReader:
-    """Reads words; :class:`toolcrib_shell.grammar.Reader` reads what they stand in."""
+    """Reads words.
 
-    def __init__(self, source: bytes, line: Line) -> None:
+    Args:
+        source: What they are made from.
+        line: Where the commands and assignments in them are noted.
+        statement: Reads a statement inside of a substitution.
+    """
+
+    def __init__(self, source: Source, line: Line, statement: Callable[[Node], None]) -> None:
         self._source = source
         self._line = line
-
-    def _statement(self, node: Node) -> None:
-        raise NotImplementedError
-
-    # -- structure -------------------------------------------------------------------
-
-    def _children(self, node: Node, *, loose: bool = True) -> Iterator[Node]:
-        """Give a node's children, certain that nothing stands between them."""
-        at, before = node.start_byte, ""
-        for child in node.children:
-            gap = self._source[at : child.start_byte]
-            if loose and not gap and before in _GLUE and child.type in _GLUE:
-                unclear(f"{self._of(child)!r} is glued to the word before it")
-            before = child.type
-            if gap and not (loose and _BLANK.fullmatch(gap)):
-                unclear(f"{self._text(gap)!r} is no blank between words")
-            at = max(at, child.end_byte)
-            if child.type in _WORDS and not _ENDS.match(self._source, child.end_byte):
-                unclear(f"{child.type!r} is glued to what follows, and so no word of syntax")
-            yield child
-        gap = self._source[at : node.end_byte]
-        if node.children and gap and not (loose and _BLANK.fullmatch(gap)):
-            unclear(f"{self._text(gap)!r} is no blank between words")
-
-    def around(self, root: Node) -> None:
-        """Make certain that nothing stands before or behind the whole tree."""
-        for gap in (self._source[: root.start_byte], self._source[root.end_byte :]):
-            if not _BLANK.fullmatch(gap):
-                unclear(f"{self._text(gap)!r} is no blank between words")
-
-    @staticmethod
-    def _text(raw: bytes) -> str:
-        return raw.decode("utf-8", "replace")
-
-    def _of(self, node: Node) -> str:
-        return self._text(self._source[node.start_byte : node.end_byte])
-
-    # -- words -----------------------------------------------------------------------
+        self._statement = statement
 
     def word(self, node: Node) -> Word:
         """Return a word, and note every command in it."""
-        source = self._of(node)
+        source = self._source.of(node)
         if node.type in {"word", "number", "regex", "extglob_pattern"} and not node.children:
             return joined([source], source)
         if node.type == "concatenation":
-            children = self._children(node, loose=False)
+            children = self._source.children(node, loose=False)
             return joined([self._piece(child) for child in children], source)
         return joined([self._piece(node)], source)
 
     def _piece(self, node: Node) -> Word | str:
         """Return a piece of a word: unquoted text as it is, or what is known of it."""
-        source = self._of(node)
+        source = self._source.of(node)
         kind = node.type
         if kind in {"word", "number", "brace_expression"}:
             if any(c.is_named and c.type != "number" for c in node.children):
@@ -123,7 +64,7 @@ class WordReader:
             return Word(text, lead=text)
         if kind == "string":
             return self._string(node)
-        if kind in EXPANSIONS:
+        if kind in _EXPANSIONS:
             return self._expansion(node)
         if not node.is_named and re.fullmatch(r"[\w.,:%@+=/^~!-]+|[{}\[\]]", source):
             return source
@@ -131,14 +72,14 @@ class WordReader:
         return ""
 
     def _string(self, node: Node) -> Word:
-        source = self._of(node)
+        source = self._source.of(node)
         if not (source.startswith('"') and source.endswith('"') and len(source) > 1):
             unclear("a text in quotes is written in an unknown way")
         base, at = node.start_byte, 1
-        raw = self._source[node.start_byte : node.end_byte]
+        raw = self._source.raw(node)
         text, lead, known, many = "", "", True, False
         for child in node.children:
-            if child.type not in EXPANSIONS:
+            if child.type not in _EXPANSIONS:
                 continue
             before = raw[at : child.start_byte - base]
             piece = self._expansion(child)
@@ -147,7 +88,10 @@ class WordReader:
             lead = lead + value if known else lead
             known = False
             # "$@" and "${list[@]}" are several words even in quotes.
-            many |= "@" in self._of(child) and child.type in {"expansion", "simple_expansion"}
+            many |= "@" in self._source.of(child) and child.type in {
+                "expansion",
+                "simple_expansion",
+            }
             text += piece.text
             at = child.end_byte - base
         value = self._literal(raw[at:-1])
@@ -156,14 +100,14 @@ class WordReader:
         return Word(text, known=known, lead=lead, many=many)
 
     def _literal(self, raw: bytes) -> str:
-        text = self._text(raw)
+        text = raw.decode("utf-8", "replace")
         bare = re.sub(r"\\.", "", text, flags=re.DOTALL)
         if "`" in bare or re.search(r"\$[\w({\[@*#?$!-]", bare):
             unclear("a text in quotes holds an expansion that is not understood")
         return double_text(text)
 
     def _expansion(self, node: Node) -> Word:
-        source = self._of(node)
+        source = self._source.of(node)
         if node.type in {"command_substitution", "process_substitution"}:
             return self._substitution(node)
         if node.type == "simple_expansion":
@@ -175,13 +119,13 @@ class WordReader:
 
     def _substitution(self, node: Node) -> Word:
         """Note the commands of a substitution."""
-        source = self._of(node)
+        source = self._source.of(node)
         if node.type == "command_substitution":
             if source.startswith("`") and "\\" in source:
                 unclear("a backslash between backquotes is not looked into")
             if source.startswith("$(("):
                 unclear("a substitution that starts like arithmetic is not looked into")
-        for child in self._children(node):
+        for child in self._source.children(node):
             if child.is_named:
                 self._statement(child)
             elif child.type not in {"$(", "`", "<(", ">(", ")"} | TOKENS:
@@ -192,13 +136,13 @@ class WordReader:
         return Word(source, known=False, many=True)
 
     def _arithmetic(self, node: Node) -> Word:
-        source = self._of(node)
+        source = self._source.of(node)
         if re.search(r"[A-Za-z_`$\[]", source[1:]):
             unclear("arithmetic with a name in it may run what the variable holds")
         return Word(source, known=False, lead="")
 
     def _parameter(self, node: Node) -> Word:
-        source = self._of(node)
+        source = self._source.of(node)
         head = re.match(r"\$\{(#?)(\w+|[@*#?$!-])(\[[@*0-9]+\])?", source)
         if head is None:
             unclear(f"{source!r} looks a variable up by a name that it holds")
@@ -219,19 +163,19 @@ class WordReader:
 
     def _inside(self, node: Node, rest: str) -> None:
         """Note what stands inside of ``${…}``, certain that nothing else does."""
-        source = self._of(node)
+        source = self._source.of(node)
         for child in node.children:
-            if child.type in EXPANSIONS | {"string", "concatenation", "array"}:
+            if child.type in _EXPANSIONS | {"string", "concatenation", "array"}:
                 self.word(child)
             elif child.type in {"raw_string", "ansi_c_string"} or child.type == "subscript":
                 continue
-            elif re.search(r"[`]|\$[({]", self._of(child)) and child.type != "${":
+            elif re.search(r"[`]|\$[({]", self._source.of(child)) and child.type != "${":
                 unclear(f"{source!r} is not looked into")
         dollars = rest.count("$(") + rest.count("`") + rest.count("${") + rest.count("<(")
         seen = sum(
-            self._of(c).count(form)
+            self._source.of(c).count(form)
             for c in node.children
-            if c.type in EXPANSIONS | {"string", "concatenation"}
+            if c.type in _EXPANSIONS | {"string", "concatenation"}
             for form in ("$(", "`", "${", "<(")
         )
         if dollars != seen:
@@ -241,14 +185,14 @@ class WordReader:
         """Note the commands in the body of a here-document."""
         if quoted:
             return
-        text = self._of(node)
+        text = self._source.of(node)
         if "`" in text:
             unclear("a here-document holds a backquote")
         seen = text.count("$")
         held = 0
         for child in node.children:
-            if child.type in EXPANSIONS:
-                held += self._of(child).count("$")
+            if child.type in _EXPANSIONS:
+                held += self._source.of(child).count("$")
                 self.word(child)
         literal = sum(text.count(form) for form in ("\\$", "$ ", "$\n"))
         if seen > held + literal:

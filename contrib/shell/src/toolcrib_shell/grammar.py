@@ -13,8 +13,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from .expansions import TOKENS, WordReader, said, unclear
-from .line import Line, Redirect, Simple
+from .expansions import WordReader
+from .line import Line, Simple
+from .redirections import RedirectionReader
+from .tree import TOKENS, Source, said, unclear
 from .words import UnclearError, Word
 
 
@@ -27,14 +29,11 @@ __all__ = ["read"]
 _LONGEST = 200_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_QUIET = re.compile(r"/dev/(?:null|stdin|stdout|stderr|fd/[0-9]+)")
 # Words that the shell takes for syntax where a command begins, and the parser does not.
 _RESERVED = frozenset({
     "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "in", "select", "then", "until", "while", "{", "}",
 })  # fmt: skip
-_READS = frozenset({"<"})
-_WRITES = frozenset({">", ">>", ">|", "&>", "&>>"})
 
 
 @cache
@@ -58,9 +57,9 @@ def read(text: str) -> Line:
         root = _parser().parse(source).root_node
         if root.has_error:
             unclear("it is not complete, or no shell text that can be read for certain")
-        reader = Reader(source, line)
-        reader.around(root)
-        reader.statements(root)
+        tree = Source(source)
+        tree.around(root)
+        Reader(tree, line).statements(root)
     except UnclearError as error:
         line.doubt(str(error))
     except UnicodeEncodeError:
@@ -70,11 +69,14 @@ def read(text: str) -> Line:
     return line
 
 
-class Reader(WordReader):
-    """Walks one tree."""
+class Reader:
+    """Walks one tree, and notes in a line what it says."""
 
-    def __init__(self, source: bytes, line: Line) -> None:
-        super().__init__(source, line)
+    def __init__(self, source: Source, line: Line) -> None:
+        self._source = source
+        self._line = line
+        self._words = WordReader(source, line, self._statement)
+        redirections = RedirectionReader(source, line, self._words, self._statement)
         self._kinds: dict[str, Callable[[Node], object]] = {
             "program": self.statements,
             "list": self.statements,
@@ -98,14 +100,14 @@ class Reader(WordReader):
             "case_statement": self._case,
             "case_item": self._case_item,
             "test_command": self._test,
-            "file_redirect": self._redirect,
-            "heredoc_redirect": self._heredoc,
-            "herestring_redirect": self._herestring,
+            "file_redirect": redirections.file,
+            "heredoc_redirect": redirections.here_document,
+            "herestring_redirect": redirections.here_string,
         }
 
     def statements(self, node: Node) -> None:
         """Read all statements of a node."""
-        for child in self._children(node):
+        for child in self._source.children(node):
             self._statement(child)
 
     def _statement(self, node: Node) -> None:
@@ -125,37 +127,37 @@ class Reader(WordReader):
         self.statements(node)
 
     def _for(self, node: Node) -> None:
-        for child in self._children(node):
+        for child in self._source.children(node):
             if child.type == "variable_name":
                 self._line.assigned.append((self._name(child), None))
             elif child.type == "do_group" or not child.is_named:
                 self._statement(child)
             else:
-                self.word(child)
+                self._words.word(child)
 
     def _case(self, node: Node) -> None:
-        for child in self._children(node):
+        for child in self._source.children(node):
             if child.type == "case_item" or not child.is_named:
                 self._statement(child)
             else:
-                self.word(child)
+                self._words.word(child)
 
     def _case_item(self, node: Node) -> None:
         patterns = True
-        for child in self._children(node):
+        for child in self._source.children(node):
             if child.type == ")":
                 patterns = False
             elif child.type == "extglob_pattern":
                 # Brackets in there would be a pattern list; a substitution hides as text.
-                if re.search(r"[$`()<>]", self._of(child)):
+                if re.search(r"[$`()<>]", self._source.of(child)):
                     unclear("a pattern of case is more than a plain one")
             elif patterns and child.is_named:
-                self.word(child)
+                self._words.word(child)
             else:
                 self._statement(child)
 
     def _test(self, node: Node) -> None:
-        opened = self._of(node)[:2]
+        opened = self._source.of(node)[:2]
         if opened == "((":
             unclear("arithmetic as a command may run what a variable holds")
         if opened != "[[":
@@ -164,11 +166,11 @@ class Reader(WordReader):
             return
         for child in node.children:
             self._test_part(child)
-        for _ in self._children(node):
+        for _ in self._source.children(node):
             pass
 
     def _single_test(self, node: Node) -> None:
-        text = self._of(node)
+        text = self._source.of(node)
         inner = Line()
         source = ("test" + text[1:-1]).encode()
         if not text.startswith("[") or not text.endswith("]"):
@@ -176,7 +178,7 @@ class Reader(WordReader):
         root = _parser().parse(source).root_node
         if root.has_error or [c.type for c in root.children] != ["command"]:
             unclear("a test is not plain words")
-        Reader(source, inner).statements(root)
+        Reader(Source(source), inner).statements(root)
         if len(inner.commands) < 1:
             unclear("a test is not plain words")
         self._line.commands += inner.commands
@@ -186,27 +188,27 @@ class Reader(WordReader):
 
     def _test_part(self, node: Node) -> None:
         if node.type in {"binary_expression", "unary_expression", "parenthesized_expression"}:
-            operators = {self._of(c) for c in node.children if c.type == "test_operator"}
+            operators = {self._source.of(c) for c in node.children if c.type == "test_operator"}
             operators |= {c.type for c in node.children if not c.is_named}
             odd = operators - _SAFE_TESTS
             if odd:
                 unclear(f"{min(odd)!r} in [[ … ]] may run what a variable or text holds")
-            for child in self._children(node):
+            for child in self._source.children(node):
                 self._test_part(child)
         elif node.type in {"test_operator", "comment"}:
             return
         elif node.type in {"regex", "extglob_pattern"}:
-            if re.search(r"[$`<>]", self._of(node)):
+            if re.search(r"[$`<>]", self._source.of(node)):
                 unclear("a pattern in [[ … ]] is more than a plain one")
         elif node.is_named:
-            self.word(node)
+            self._words.word(node)
 
     # -- commands --------------------------------------------------------------------
 
     def _command(self, node: Node) -> None:
         words: list[Word] = []
         env: list[tuple[str, Word]] = []
-        for child in self._children(node):
+        for child in self._source.children(node):
             if child.type == "variable_assignment":
                 env.append(self._set(child))
             elif child.type in {"file_redirect", "herestring_redirect", "heredoc_redirect"}:
@@ -214,7 +216,7 @@ class Reader(WordReader):
             elif child.type == "command_name":
                 words.append(self._program(child))
             elif child.is_named:
-                words.append(self.word(child))
+                words.append(self._words.word(child))
             else:
                 unclear(f"what {child.type!r} does there is not known")
         if not words:
@@ -222,16 +224,16 @@ class Reader(WordReader):
         self._line.commands.append(Simple(tuple(words), tuple(env)))
 
     def _program(self, node: Node) -> Word:
-        inner = list(self._children(node, loose=False))
+        inner = list(self._source.children(node, loose=False))
         if len(inner) != 1:
             unclear("the name of a program is written in an unknown way")
-        if self._of(node) in _RESERVED:
-            unclear(f"{self._of(node)!r} is a word of the shell's own there")
-        return self.word(inner[0])
+        if self._source.of(node) in _RESERVED:
+            unclear(f"{self._source.of(node)!r} is a word of the shell's own there")
+        return self._words.word(inner[0])
 
     def _name(self, node: Node) -> str:
         """Return a variable's name; the parser takes other words for one as well."""
-        name = self._of(node)
+        name = self._source.of(node)
         if not _NAME.fullmatch(name):
             unclear(f"{name!r} is no name of a variable")
         return name
@@ -239,18 +241,18 @@ class Reader(WordReader):
     def _set(self, node: Node) -> tuple[str, Word]:
         """Read an assignment: the name, and the value."""
         name, value = "", Word("", lead="")
-        for child in self._children(node, loose=False):
+        for child in self._source.children(node, loose=False):
             if child.type == "variable_name":
                 name = self._name(child)
             elif child.type == "subscript":
                 unclear("the place in a list is arithmetic, which may run what it names")
             elif child.type == "array":
-                for each in self._children(child):
+                for each in self._source.children(child):
                     if each.is_named:
-                        self.word(each)
+                        self._words.word(each)
                 value = Word("(…)", known=False)
             elif child.is_named:
-                value = self.word(child)
+                value = self._words.word(child)
             elif child.type == "+=":
                 value = Word("", known=False)
         if "+=" in [c.type for c in node.children]:
@@ -261,7 +263,7 @@ class Reader(WordReader):
         self._line.assigned.append(self._set(node))
 
     def _declaration(self, node: Node) -> None:
-        children = list(self._children(node))
+        children = list(self._source.children(node))
         words = [Word(children[0].type, lead=children[0].type)]
         for child in children[1:]:
             if child.type == "variable_assignment":
@@ -270,89 +272,22 @@ class Reader(WordReader):
                 text = f"{name}={value.text}"
                 words.append(Word(text, known=value.known, lead=f"{name}="))
             elif child.type == "variable_name":
-                words.append(Word(self._of(child), lead=self._of(child)))
+                words.append(Word(self._source.of(child), lead=self._source.of(child)))
             elif child.is_named:
-                words.append(self.word(child))
+                words.append(self._words.word(child))
             else:
                 unclear(f"what {child.type!r} does there is not known")
         self._line.commands.append(Simple(tuple(words)))
 
     def _unset(self, node: Node) -> None:
-        children = list(self._children(node))
+        children = list(self._source.children(node))
         words = [Word("unset", lead="unset")]
         for child in children[1:]:
             if child.type == "variable_name":
-                words.append(Word(self._of(child), lead=self._of(child)))
+                words.append(Word(self._source.of(child), lead=self._source.of(child)))
             else:
-                words.append(self.word(child))
+                words.append(self._words.word(child))
         self._line.commands.append(Simple(tuple(words)))
-
-    # -- redirections ------------------------------------------------------------------
-
-    def _redirect(self, node: Node) -> None:
-        operator, target = self._redirected(node)
-        if target is None:
-            if operator not in {"<&-", ">&-"}:
-                unclear("a redirection has no target")
-            return
-        if operator in {">&", "<&"}:
-            if target.known and re.fullmatch(r"[0-9]+-?|-", target.text):
-                return
-            if operator == "<&":
-                unclear("a descriptor is copied from what is not a number")
-            operator = "&>"
-        if operator not in _READS | _WRITES:
-            unclear(f"the redirection {operator!r} is not known")
-        if target.known and not target.tilde and _QUIET.fullmatch(target.text):
-            return
-        self._line.redirects.append(
-            Redirect(target, writes=operator in _WRITES, reads=operator in _READS)
-        )
-
-    def _redirected(self, node: Node) -> tuple[str, Word | None]:
-        operator, target = "", None
-        for child in self._children(node):
-            if child.type == "file_descriptor":
-                continue
-            if not child.is_named:
-                operator = child.type
-                continue
-            if target is not None:
-                # The parser takes words behind the file for more files; the shell takes
-                # them for arguments.
-                unclear("words stand behind a redirection")
-            target = self.word(child)
-        return operator, target
-
-    def _herestring(self, node: Node) -> None:
-        for child in self._children(node):
-            if child.is_named and child.type != "file_descriptor":
-                self.word(child)
-            elif child.type not in {"<<<", "file_descriptor"}:
-                unclear(f"what {child.type!r} does there is not known")
-
-    def _heredoc(self, node: Node) -> None:
-        start = next((c for c in node.children if c.type == "heredoc_start"), None)
-        if start is None:
-            unclear("a here-document has no end word")
-            return
-        quoted = re.search(r"[\"'\\$]", self._of(start)) is not None
-        if not re.fullmatch(r"\w+|'\w+'|\"\w+\"", self._of(start)):
-            unclear("the end word of a here-document is not plain")
-        for child in self._children(node):
-            if child.type == "heredoc_body":
-                self.body(child, quoted=quoted)
-            elif child.type in {
-                "heredoc_start",
-                "heredoc_end",
-                "file_descriptor",
-            } or child.type in {"<<", "<<-"}:
-                continue
-            elif child.is_named and child.type not in self._kinds:
-                # Words behind the end word are arguments of the command.
-                unclear("words stand behind a here-document")
-            else:
-                self._statement(child)
 
 
 # What [[ … ]] may compare without arithmetic and without looking variables up.
