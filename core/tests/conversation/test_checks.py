@@ -94,6 +94,16 @@ def test_an_output_check_that_hangs_fails_the_call_and_the_loop_goes_on(run, gat
     assert ticks > 3
 
 
+def test_a_check_is_not_asked_about_invalid_arguments(run, gate):
+    """It may rely on the schema."""
+
+    async def scenario(session):
+        return await session.call("gate.enter", {"name": 5})
+
+    assert run(scenario, gate.pack).code == "arguments.invalid"
+    assert gate.threads == []
+
+
 @pytest.mark.parametrize(
     "error", [asyncio.CancelledError(), GeneratorExit(), SystemExit(3), KeyError("x")]
 )
