@@ -148,7 +148,7 @@ class Sight:
         fresh = await self._fresh(seen, refs)
         framed = [seen.outline.is_framed(ref) for ref in refs]
         return [
-            await self._element(ref, fresh[ref], framed=within)
+            await self._element(ref, fresh[ref], seen.frames if within else None)
             for ref, within in zip(refs, framed, strict=True)
         ]
 
@@ -181,7 +181,7 @@ class Sight:
             found[ref] = after
         return found
 
-    async def _element(self, ref: str, node: Node, *, framed: bool) -> Element:
+    async def _element(self, ref: str, node: Node, frames: int | None) -> Element:
         tab = self._tab
         locator = tab.page.locator(f"aria-ref={ref}")
         try:
@@ -191,8 +191,11 @@ class Sight:
                 raise
             await self._stale(f"Element {ref} is not in page {tab.id} any more.", error)
         origin = self._origin
-        if framed:
-            origin = await self._frame(ref, await tab.ask(handle.owner_frame()))
+        if frames is not None:
+            frame = await tab.ask(handle.owner_frame())
+            if tab.moved_since(frame, frames):
+                await self._stale(f"The frame of {ref} has another document by now.")
+            origin = await self._frame(ref, frame)
         facts = await tab.ask(handle.evaluate(_FACTS))
         return Element(ref=ref, node=node, handle=handle, origin=origin, facts=facts)
 

@@ -84,7 +84,7 @@ async def look(desk: Desk, tab: Tab, *, boxes: bool = False) -> Look:
         Transient: it changes its document again and again (``browser.restless``).
     """
     for _ in range(_TRIES):
-        generation = tab.generation
+        generation, frames = tab.generation, tab.frames
         try:
             outline = await _tree(tab, boxes=boxes)
             title = await tab.ask(tab.page.title())
@@ -100,6 +100,7 @@ async def look(desk: Desk, tab: Tab, *, boxes: bool = False) -> Look:
             return Look(
                 id=desk.look_id(),
                 generation=generation,
+                frames=frames,
                 outline=outline,
                 refs=frozenset(),
                 url=tab.url,

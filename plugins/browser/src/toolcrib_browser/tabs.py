@@ -8,6 +8,7 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -18,7 +19,7 @@ from .outline import Outline
 
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Dialog, Page
+    from playwright.async_api import CDPSession, Dialog, Frame, Page
 
 
 __all__ = ["Look", "PageHungError", "Tab"]
@@ -40,6 +41,7 @@ class Look:
     Attributes:
         id: Names it in later calls.
         generation: Which document of the page it was.
+        frames: How many documents its frames had had by then.
         outline: The whole tree.
         refs: The refs that the caller was shown.
         url, origin, title: Of the page.
@@ -47,6 +49,7 @@ class Look:
 
     id: str
     generation: int
+    frames: int
     outline: Outline
     refs: frozenset[str]
     url: str
@@ -65,6 +68,8 @@ class Tab:
     Attributes:
         allowed: Origins that the page may navigate to.
         generation: Number of its document; a new document is a new number.
+        frames: How many documents frames of it have had.
+        whole: Whether Playwright's own memory of refs is of the whole page.
         looks: What was seen of it, the latest last.
         dead: Why it can no longer be used; empty while it can.
     """
@@ -76,12 +81,14 @@ class Tab:
         self.generation = 0
         self.looks: OrderedDict[str, Look] = OrderedDict()
         self.whole = False
+        self.frames = 0
         self.dead = ""
         self.moment: Moment | None = None
         self.opener = ""
         self.cdp: CDPSession | None = None
         self.target = ""
         self._admits = admits
+        self._moved: WeakKeyDictionary[Frame, int] = WeakKeyDictionary()
         self._tasks: set[asyncio.Future[Any]] = set()
 
     async def attach(self, session: CDPSession) -> None:
@@ -106,6 +113,7 @@ class Tab:
         page.on("dialog", lambda dialog: self._soon(self._dialog(dialog)))
         page.on("download", self._download)
         page.on("crash", lambda _: self.end("its process crashed"))
+        page.on("framenavigated", self._frame)
 
     # -- what it is ------------------------------------------------------------------
 
@@ -252,6 +260,19 @@ class Tab:
             self._soon(download.cancel())
         else:
             self.moment.saved(download)
+
+    def _frame(self, frame: Frame) -> None:
+        if frame.parent_frame is not None:
+            self.frames += 1
+            self._moved[frame] = self.frames
+
+    def moved_since(self, frame: Frame | None, count: int) -> bool:
+        """Tell whether a frame, or one around it, got another document since a look."""
+        while frame is not None:
+            if self._moved.get(frame, 0) > count:
+                return True
+            frame = frame.parent_frame
+        return False
 
     async def _dialog(self, dialog: Dialog) -> None:
         moment = self.moment
