@@ -225,6 +225,69 @@ async def test_logging_tool(ctx: Context) -> str:
     return "logged"
 
 
+# -- calls that go on as tasks -------------------------------------------------------------
+
+
+@pack.tool(**plain)
+async def greet(ctx: Context, name: str) -> str:
+    """Greet at once."""
+    return f"Hello, {name}!"
+
+
+@pack.tool(**plain)
+async def slow_compute(ctx: Context, seconds: float, label: str = "") -> str:
+    """Take as long as is said."""
+    await asyncio.sleep(seconds)
+    return f"computed {label}"
+
+
+async def _needs_tasks(ctx: Context) -> None:
+    if ctx.host.agents is not None:
+        await ctx.host.agents.run({"kind": "mcp.tasks"})
+
+
+@pack.tool(**plain)
+async def failing_job(ctx: Context) -> str:
+    """Fail after a while; only for clients that know tasks."""
+    await _needs_tasks(ctx)
+    await asyncio.sleep(1.0)
+    text = "the job has failed"
+    raise Failed(text)
+
+
+@pack.tool(**plain)
+async def protocol_error_job(ctx: Context) -> str:
+    """End with an error of the protocol."""
+    await asyncio.sleep(0.3)
+    text = "no model"
+    raise Unavailable(text, code="mcp.no_sampling")
+
+
+@pack.tool(**plain)
+async def confirm_delete(ctx: Context, filename: str) -> str:
+    """Ask, after a while."""
+    await asyncio.sleep(0.3)
+    answer = await _form(ctx, f"Delete {filename}?", {"confirm": {"type": "boolean"}})
+    return f"{filename}: {answer}"
+
+
+@pack.tool(**plain)
+async def multi_input(ctx: Context) -> str:
+    """Ask two things at once, after a while."""
+    await asyncio.sleep(0.3)
+    questions = (_form(ctx, f"Question {n}", {"name": {"type": "string"}}) for n in (1, 2))
+    return " ".join(await asyncio.gather(*questions))
+
+
+@pack.tool(**plain)
+async def test_tool_with_task(ctx: Context) -> str:
+    """Ask first, and then take long."""
+    schema = {"type": "object", "properties": NAME, "required": ["name"]}
+    values = await ctx.ask.form("What is your name?", {**schema, "title": "user_name"})
+    await asyncio.sleep(0.5)
+    return f"Hello, {values}!"
+
+
 NAME = {"name": {"type": "string"}}
 
 

@@ -21,6 +21,7 @@ if __name__ == "__main__":
         "everybody": True,
         "own_names": True,
         "poll_after": 0.15,
+        "task_after": 0.1,
         "offers": [offers],
     }
     asyncio.run(run(Policy(local=[pack], workspace=folder, state=folder / ".state"), **options))

@@ -27,14 +27,25 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolcrib import Unavailable
 
 
-__all__ = ["CURRENT", "Channel", "ClientAgents", "ClientAsk", "Logs"]
+__all__ = ["CURRENT", "TASKS", "Channel", "ClientAgents", "ClientAsk", "Logs", "can_tasks"]
 
 CURRENT: ContextVar[Channel | None] = ContextVar("toolcrib_mcp_channel", default=None)
 """The client whose call runs."""
 
+Request = ServerRequestContext[Any, Any]
+
+TASKS = "io.modelcontextprotocol/tasks"
+"""Name of the extension of the newer revision with which calls go on as tasks."""
+
+_MOST_SAID = 500
 _LEVELS = {10: "debug", 20: "info", 30: "warning", 40: "error", 50: "critical"}
 _KEY = re.compile(r"[^A-Za-z0-9_-]+")
 _ORDER = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+def can_tasks(capabilities: types.ClientCapabilities | None) -> bool:
+    """Tell whether a client does with tasks, by the newer generation."""
+    return capabilities is not None and TASKS in (capabilities.extensions or {})
 
 
 @attrs.define
@@ -43,6 +54,7 @@ class Wanted:
 
     key: str
     request: Any
+    result: type[Any]
     answer: asyncio.Future[Any]
 
 
@@ -54,14 +66,20 @@ class Channel:
 
     Attributes:
         wanted: What waits for the next round, by key.
+        finished: Whether the work is over.
+        watched: Whether somebody wants to know how the work goes on.
+        said: How it went on last.
     """
 
-    def __init__(self, ctx: ServerRequestContext[Any, Any], *, level: str = "debug") -> None:
+    def __init__(self, ctx: Request, *, level: str = "debug") -> None:
         self.ctx = ctx
         self.level = level
         self.wanted: dict[str, Wanted] = {}
         self.finished = False
-        self._waiter: asyncio.Future[None] | None = None
+        self.watched = can_tasks(ctx.session.client_capabilities)
+        self.said = ""
+        self._detached = False
+        self._waiters: list[asyncio.Future[None]] = []
         self._numbers = itertools.count(1)
         self._loop = asyncio.get_running_loop()
         self._sending: set[asyncio.Task[None]] = set()
@@ -90,46 +108,91 @@ class Channel:
         able = self.ctx.session.client_capabilities
         if able is None or getattr(able, what, None) is None:
             return False
-        return self.modern or self.ctx.session.can_send_request
+        return self.modern or self._detached or self.ctx.session.can_send_request
 
     async def ask(self, request: Any, result: type[Any], *, key: str = "") -> Any:
         """Send a request to the client, or let it wait for the next round; None: no answer."""
-        if not self.modern:
-            return await self._sent(request, result)
+        if not self.modern and not self._detached:
+            return await self._sent(self.ctx, request, result)
         key = _KEY.sub("_", key)[:64]
         if not key or key in self.wanted:
             key = f"input-{next(self._numbers)}"
         future: asyncio.Future[Any] = self._loop.create_future()
-        self.wanted[key] = Wanted(key, request, future)
+        self.wanted[key] = Wanted(key, request, result, future)
         self._stir()
         raw = await future
-        return raw if isinstance(raw, result) or raw is None else result.model_validate(raw)
+        if isinstance(raw, result) or raw is None:
+            return raw
+        try:
+            return result.model_validate(raw, by_name=False)
+        except ValueError:
+            return None  # What is no answer answers nothing.
 
-    async def _sent(self, request: Any, result: type[Any]) -> Any:
+    @staticmethod
+    async def _sent(ctx: Request, request: Any, result: type[Any]) -> Any:
         from mcp.shared.message import ServerMessageMetadata  # noqa: PLC0415 - few calls ask
 
-        related = ServerMessageMetadata(related_request_id=self.ctx.request_id)
+        related = ServerMessageMetadata(related_request_id=ctx.request_id)
         try:
-            return await self.ctx.session.send_request(request, result, metadata=related)
-        except (MCPError, NoBackChannelError):
+            return await ctx.session.send_request(request, result, metadata=related)
+        except (MCPError, NoBackChannelError, ValueError):
             return None
 
-    def next_round(
-        self, ctx: ServerRequestContext[Any, Any], responses: Mapping[str, Any]
-    ) -> None:
+    def next_round(self, ctx: Request, responses: Mapping[str, Any]) -> None:
         """Go on with what the client answered; what it left out stays open."""
         self.ctx = ctx
+        self.answer(responses)
+
+    def answer(self, responses: Mapping[str, Any]) -> None:
+        """Take answers by key; what was not asked is passed over."""
         for key in list(self.wanted):
             if key in responses:
                 one = self.wanted.pop(key)
                 if not one.answer.done():
                     one.answer.set_result(responses[key])
 
-    async def stirred(self) -> None:
-        """Wait until something is wanted of the client, or the work is over."""
-        if not self.wanted and not self.finished:
-            self._waiter = self._loop.create_future()
-            await self._waiter
+    def detach(self) -> None:
+        """Cut off from the request: it is answered, and the work goes on."""
+        self._detached = self.watched = True
+
+    async def deliver(self, ctx: Request, meta: Mapping[str, Any]) -> None:
+        """Ask what is wanted over a request that waits for the work's end."""
+        for key, one in list(self.wanted.items()):
+            params = getattr(one.request, "params", None)
+            if params is not None:
+                one.request.params = params.model_copy(update={"meta": dict(meta)})
+            answer = await self._sent(ctx, one.request, one.result)
+            self.wanted.pop(key, None)
+            if not one.answer.done():
+                one.answer.set_result(answer)
+
+    async def stirred(self, timeout: float | None = None) -> bool:
+        """Wait until something is wanted of the client, or the work is over.
+
+        Returns:
+            Whether that came to be within the timeout (seconds).
+        """
+        if self.wanted or self.finished:
+            return True
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        self._waiters.append(waiter)
+        timer = self._loop.call_later(timeout, waiter.cancel) if timeout is not None else None
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if not waiter.cancelled() or self._is_cancelled():
+                raise
+            return False
+        finally:
+            self._waiters.remove(waiter)
+            if timer is not None:
+                timer.cancel()
+        return True
+
+    @staticmethod
+    def _is_cancelled() -> bool:
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
 
     def finish(self) -> None:
         """Say that the work is over."""
@@ -137,8 +200,9 @@ class Channel:
         self._stir()
 
     def _stir(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
     def end(self) -> None:
         """Stop waiting for answers that will not come."""
@@ -157,6 +221,9 @@ class Channel:
             return
         self._step = step
         message = data.get("message") or None
+        if self._detached:
+            self.said = str(message or "")[:_MOST_SAID]
+            return
         await self.ctx.session.report_progress(step, total, message)
 
     def log(self, level: str, text: str, logger: str) -> None:
@@ -171,6 +238,8 @@ class Channel:
         task.add_done_callback(self._sending.discard)
 
     async def _logged(self, level: str, text: str, logger: str) -> None:
+        if self._detached:
+            return
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             await self.ctx.session.send_log_message(
@@ -241,6 +310,11 @@ class ClientAgents:
         channel = CURRENT.get()
         if task.get("kind") == "mcp.roots":
             return await _roots(channel)
+        if task.get("kind") == "mcp.tasks":
+            if channel is None or not channel.watched:
+                text = "The client does not follow calls that go on after their answer."
+                raise Unavailable(text, code="mcp.no_tasks")
+            return {}
         if channel is None or not channel.can("sampling"):
             text = "The client does not let servers ask its model."
             raise Unavailable(text, code="mcp.no_sampling")

@@ -89,7 +89,7 @@ async def serve_stdio(served: Served) -> None:
     # Terminals and files cannot be waited for; the SDK reads them in a thread.
     opened: Any = pipes() if _are_pipes() else stdio_server()
     async with opened as (reader, writer):
-        await served.server.run(reader, writer, served.options())
+        await served.server.run(reader, writer, served.server.create_initialization_options())
 
 
 # -- HTTP ------------------------------------------------------------------------------
@@ -149,6 +149,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # Not every parser takes off the blanks that may stand around a value.
+        scope["headers"] = [(key, value.strip(b" \t")) for key, value in scope["headers"]]
         headers = dict(scope["headers"])
         principal: str | None = "local"
         if self._tokens is not None:

@@ -20,13 +20,22 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from toolcrib import Allow, AllowRule, Deny, Question, Session, Toolbox
 
-from .channel import CURRENT, Channel, ClientAsk
+from .channel import CURRENT, TASKS, Channel, ClientAsk, can_tasks
+from .longcalls import LongCall, LongCalls
 
 
-__all__ = ["Client", "Clients", "Running"]
+__all__ = ["TASK_AFTER", "Client", "Clients", "Running"]
+
+Work = Callable[[Channel], Awaitable[Any]]
+
+TASK_AFTER = 5.0
+"""Seconds after which a call goes on as a task, where nobody says otherwise."""
 
 _WAITING = 300.0
-_NEEDED = {"mcp.no_sampling": "sampling"}
+_NEEDED: dict[str, dict[str, Any]] = {
+    "mcp.no_sampling": {"sampling": {}},
+    "mcp.no_tasks": {"extensions": {TASKS: {}}},
+}
 _MOST_CLIENTS = 1000
 _ONCE, _ALWAYS, _NO = "allow once", "allow this and others like it", "deny"
 
@@ -48,10 +57,21 @@ class Client:
         toolbox: The catalog.
         principal: Who it is.
         names: Whether tools are called by their own names where these are unambiguous.
+        task_after: Seconds after which a call goes on as a task, where the client can.
+
+    Attributes:
+        long: Its calls that go on as tasks.
+        subscribed: Addresses of resources whose changes it wants to hear of.
     """
 
     def __init__(
-        self, toolbox: Toolbox, principal: str, *, mode: str | None, names: bool
+        self,
+        toolbox: Toolbox,
+        principal: str,
+        *,
+        mode: str | None,
+        names: bool,
+        task_after: float = TASK_AFTER,
     ) -> None:
         self.toolbox = toolbox
         self.principal = principal
@@ -63,6 +83,9 @@ class Client:
         self._aliases: dict[str, str] = {}
         self._declared: list[dict[str, Any]] = []
         self._running: dict[str, Running] = {}
+        self._task_after = task_after
+        self.long = LongCalls()
+        self.subscribed: set[str] = set()
         self._loaded = 0
         self._opening = asyncio.Lock()
         self._open = False
@@ -84,6 +107,7 @@ class Client:
             each.task.cancel()
         if running:
             await asyncio.wait([each.task for each in running])
+        await self.long.close()
         if self._open:
             await self.session.close()
 
@@ -131,7 +155,7 @@ class Client:
             decision = await self._asked(channel, question)
             if decision is not None:
                 await batch.decide(question.id, decision)
-        if channel.wants_progress:
+        if channel.wants_progress or channel.watched:
             async with batch.run() as events:
                 async for event in events:
                     if event.name == "call.progress":
@@ -140,8 +164,8 @@ class Client:
             await batch.complete()
         needed = _NEEDED.get(batch.outcomes[0].code or "")
         if needed is not None and channel.modern:
-            text = f"{name} needs a client that declares {needed}"
-            data: dict[str, Any] = {"requiredCapabilities": {needed: {}}}
+            text = f"{name} needs a client that declares more"
+            data: dict[str, Any] = {"requiredCapabilities": needed}
             raise MCPError(
                 code=types.MISSING_REQUIRED_CLIENT_CAPABILITY, message=text, data=data
             )
@@ -186,7 +210,30 @@ class Client:
         async def work(channel: Channel) -> Any:
             return await self.call(channel, params.name, arguments)
 
-        return await self._in_rounds(ctx, params, f"call\n{params.name}\n{arguments!r}", work)
+        named = f"call\n{params.name}\n{arguments!r}"
+        after = self._task_after if can_tasks(ctx.session.client_capabilities) else None
+        return await self._in_rounds(ctx, params, named, work, after=after)
+
+    async def begin(
+        self, channel: Channel, params: types.CallToolRequestParams, *, ttl: float | None
+    ) -> LongCall:
+        """Run a call as a task from its beginning.
+
+        Raises:
+            MCPError: the client has too many.
+        """
+        channel.detach()
+
+        async def work(channel: Channel) -> Any:
+            return await self.call(channel, params.name, params.arguments or {})
+
+        task = _started(channel, work)
+        made = self.long.keep(task, channel, ttl=ttl)
+        if made is None:
+            task.cancel()
+            message = "too many tasks are kept for this client; wait until some are forgotten"
+            raise MCPError(code=types.INTERNAL_ERROR, message=message)
+        return made
 
     async def answered_in_rounds(
         self, ctx: ServerRequestContext[Any, Any], params: Any, make: Callable[[], Any]
@@ -204,7 +251,9 @@ class Client:
         ctx: ServerRequestContext[Any, Any],
         params: Any,
         fingerprint: str,
-        work: Callable[[Channel], Awaitable[Any]],
+        work: Work,
+        *,
+        after: float | None = None,
     ) -> Any:
         state = params.request_state
         channel = Channel(ctx, level=self.level)
@@ -218,16 +267,18 @@ class Client:
                 raise MCPError(code=types.INVALID_PARAMS, message=message)
             running.channel.next_round(ctx, _answers(params))
         else:
-            task = asyncio.create_task(_alone(channel, work))
-            # Cancelled before its first step, it would tell nobody.
-            task.add_done_callback(lambda _: channel.finish())
+            task = _started(channel, work)
             running = Running(task, channel, fingerprint, 0.0)
-        return await self._next(running)
+        return await self._next(running, after)
 
-    async def _next(self, running: Running) -> Any:
+    async def _next(self, running: Running, after: float | None) -> Any:
         """Wait for the end, or for the next thing that the client has to answer."""
         try:
-            await running.channel.stirred()
+            if not await running.channel.stirred(after):
+                made = self.long.keep(running.task, running.channel)
+                if made is not None:
+                    return {"resultType": "task", **made.modern()}
+                await running.channel.stirred()
         except asyncio.CancelledError:
             running.task.cancel()
             await asyncio.wait({running.task})
@@ -264,10 +315,14 @@ class Clients:
         mode: str | None = None,
         names: bool = False,
         idle: float = 1800.0,
+        task_after: float = TASK_AFTER,
     ) -> None:
         self.toolbox = toolbox
-        self._mode = mode
-        self._names = names
+        self._options: dict[str, Any] = {
+            "mode": mode,
+            "names": names,
+            "task_after": task_after,
+        }
         self._idle = idle
         self._clients: dict[str, Client] = {}
         self._headers: Mapping[str, Mapping[str, Any]] = {}
@@ -280,13 +335,13 @@ class Clients:
             if len(self._clients) >= _MOST_CLIENTS:
                 message = "too many clients are connected; try again later"
                 raise MCPError(code=types.INTERNAL_ERROR, message=message)
-            client = Client(self.toolbox, principal, mode=self._mode, names=self._names)
+            client = Client(self.toolbox, principal, **self._options)
             self._clients[key] = client
         return await client.open()
 
     async def prime(self) -> None:
         """Look at the catalog as a new client would: what is projected is kept for all."""
-        client = Client(self.toolbox, "toolcrib", mode=self._mode, names=self._names)
+        client = Client(self.toolbox, "toolcrib", **self._options)
         try:
             tools = await (await client.open()).tools()
         finally:
@@ -304,8 +359,9 @@ class Clients:
     async def expire(self) -> None:
         """Close the sessions of clients that have not been heard of for long."""
         old = time.monotonic() - self._idle
-        for key in [key for key, client in self._clients.items() if client.used < old]:
-            await self.forget(key)
+        for key, client in list(self._clients.items()):
+            if client.used < old and not client.long.all():
+                await self.forget(key)
 
     async def forget(self, key: str) -> None:
         """Close a client's session."""
@@ -335,7 +391,14 @@ def _names_headers(schema: Any) -> bool:
     return isinstance(schema, list) and any(map(_names_headers, schema))
 
 
-async def _alone(channel: Channel, work: Callable[[Channel], Awaitable[Any]]) -> Any:
+def _started(channel: Channel, work: Work) -> asyncio.Task[Any]:
+    task = asyncio.create_task(_alone(channel, work))
+    # Cancelled before its first step, it would tell nobody.
+    task.add_done_callback(lambda _: channel.finish())
+    return task
+
+
+async def _alone(channel: Channel, work: Work) -> Any:
     token = CURRENT.set(channel)
     try:
         return await work(channel)

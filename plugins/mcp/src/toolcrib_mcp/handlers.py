@@ -7,8 +7,9 @@ import base64
 import contextlib
 import warnings
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import mcp_types as types
 
@@ -28,9 +29,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolcrib import Toolbox
 
 from . import artifacts
-from .channel import CURRENT, Channel
+from .channel import CURRENT, TASKS, Channel
 from .gateway import Client, Clients
 from .offers import Offers
+from .taskmethods import FIRST, TaskMethods
 
 
 __all__ = ["Served"]
@@ -39,6 +41,23 @@ Context = ServerRequestContext[Any, Any]
 Identify = Callable[[Context], tuple[str, str]]
 
 _PAGE = 500
+_MOST_SUBSCRIPTIONS = 1000
+
+
+class _Catalog(Server[Any]):
+    """The SDK's server, which declares what ours does besides."""
+
+    def create_initialization_options(self, *_: Any, **__: Any) -> Any:
+        """Return what the server declares to clients that shake hands."""
+        changes = NotificationOptions(
+            tools_changed=True, prompts_changed=True, resources_changed=True
+        )
+        made = super().create_initialization_options(changes)
+        # The extension belongs to the newer revision; these have a word of their own.
+        capabilities = made.capabilities.model_copy(
+            update={"tasks": TaskMethods.capability, "extensions": None}
+        )
+        return made.model_copy(update={"capabilities": capabilities})
 
 
 class Served:
@@ -71,8 +90,8 @@ class Served:
         for each in self._offers:
             each.listeners.append(self._heard)
         self.bus = InMemorySubscriptionBus()
-        self._listening: dict[int, Any] = {}
-        self._subscribed: dict[str, dict[int, Any]] = {}
+        # Forgotten with its client: what a client was last heard on, to tell it news.
+        self._listening: WeakKeyDictionary[Client, Any] = WeakKeyDictionary()
         handlers: dict[str, Any] = {
             "on_list_tools": self._list_tools,
             "on_call_tool": self._call_tool,
@@ -90,7 +109,7 @@ class Served:
             handlers["on_completion"] = self._complete
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
-            self.server: Server[Any] = Server(
+            self.server: Server[Any] = _Catalog(
                 name,
                 version=version,
                 instructions=instructions,
@@ -100,6 +119,8 @@ class Served:
             )
         # Spans are the otel pack's business; without one they only cost time.
         self.server.middleware.clear()
+        self.server.extensions[TASKS] = {}
+        TaskMethods(self._found).add_to(self.server)
 
     def _heard(self, what: str) -> None:
         task = asyncio.get_running_loop().create_task(self._tell(what))
@@ -119,49 +140,44 @@ class Served:
                 else:
                     await session.send_resource_list_changed()
 
-    def options(self) -> Any:
-        """Return what the server declares to clients that shake hands."""
-        changes = NotificationOptions(tools_changed=True)
-        return self.server.create_initialization_options(changes)
-
     @property
     def toolbox(self) -> Toolbox:
         """What is served."""
         return self.clients.toolbox
 
-    @contextlib.asynccontextmanager
-    async def _client(self, ctx: Context) -> AsyncIterator[Client]:
+    async def _found(self, ctx: Context) -> Client:
         key, principal = self._identify(ctx)
         client = await self.clients.of(key, principal)
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            self._listening[id(client)] = ctx.session
-        yield client
+            self._listening[client] = ctx.session
+        return client
 
     # -- tools -------------------------------------------------------------------------
 
     async def _list_tools(self, ctx: Context, params: Any) -> Any:
-        async with self._client(ctx) as client:
-            tools = await client.tools()
-        page, mark = _page(tools, params)
+        client = await self._found(ctx)
+        page, mark = _page(await client.tools(), params)
+        if ctx.protocol_version == FIRST:
+            page = [{**tool, "execution": {"taskSupport": "optional"}} for tool in page]
         return _whole(ctx, {"tools": page}, mark)
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
-        async with self._client(ctx) as client:
-            if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                result = await client.rounds(ctx, params)
-            else:
-                channel = Channel(ctx, level=client.level)
-                token = CURRENT.set(channel)
-                leaving = self._leave_later(ctx)
-                try:
-                    result = await client.call(channel, params.name, params.arguments or {})
-                finally:
-                    CURRENT.reset(token)
-                    if leaving is not None:
-                        leaving.cancel()
-                    await channel.flush()
-            if await client.changed():
-                await self.tools_changed(client)
+        client = await self._found(ctx)
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            result = await client.rounds(ctx, params)
+        else:
+            channel = Channel(ctx, level=client.level)
+            token = CURRENT.set(channel)
+            leaving = self._leave_later(ctx)
+            try:
+                result = await client.call(channel, params.name, params.arguments or {})
+            finally:
+                CURRENT.reset(token)
+                if leaving is not None:
+                    leaving.cancel()
+                await channel.flush()
+        if await client.changed():
+            await self.tools_changed(client)
         return _ended(ctx, result)
 
     def _leave_later(self, ctx: Context) -> asyncio.TimerHandle | None:
@@ -181,8 +197,8 @@ class Served:
     async def tools_changed(self, client: Client | None = None) -> None:
         """Tell clients, or one of them, that their list of tools is another one."""
         await self.bus.publish(ToolsListChanged())
-        for key, session in list(self._listening.items()):
-            if client is None or key == id(client):
+        for other, session in list(self._listening.items()):
+            if client is None or other is client:
                 with contextlib.suppress(Exception):
                     await session.send_tool_list_changed()
 
@@ -199,8 +215,8 @@ class Served:
             for offers in self._offers
             for each in offers.resources.values()
         ]
-        async with self._client(ctx) as client:
-            found += artifacts.listed(client)
+        client = await self._found(ctx)
+        found += artifacts.listed(client)
         page, mark = _page(found, params)
         return _whole(ctx, {"resources": page}, mark)
 
@@ -224,8 +240,8 @@ class Served:
             if contents is not None:
                 return _whole(ctx, {"contents": [contents]})
         if uri.startswith(artifacts.SCHEME):
-            async with self._client(ctx) as client:
-                contents = await artifacts.contents(client, uri)
+            client = await self._found(ctx)
+            contents = await artifacts.contents(client, uri)
             if contents is not None:
                 return _whole(ctx, {"contents": [contents]})
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
@@ -233,23 +249,28 @@ class Served:
         raise MCPError(code=code, message="Resource not found", data={"uri": uri})
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Any:
-        self._subscribed.setdefault(str(params.uri), {})[id(ctx.session)] = ctx.session
+        client = await self._found(ctx)
+        if len(client.subscribed) >= _MOST_SUBSCRIPTIONS:
+            message = "too many subscriptions; end one first"
+            raise MCPError(code=types.INVALID_PARAMS, message=message)
+        client.subscribed.add(str(params.uri))
         return types.EmptyResult()
 
     async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Any:
-        self._subscribed.pop(str(params.uri), None)
+        (await self._found(ctx)).subscribed.discard(str(params.uri))
         return types.EmptyResult()
 
     async def updated(self, uri: str) -> None:
         """Tell subscribers that a resource changed."""
         await self.bus.publish(ResourceUpdated(uri=uri))
-        for session in list(self._subscribed.get(uri, {}).values()):
-            with contextlib.suppress(Exception):
-                await session.send_resource_updated(uri)
+        for client, session in list(self._listening.items()):
+            if uri in client.subscribed:
+                with contextlib.suppress(Exception):
+                    await session.send_resource_updated(uri)
 
     async def _set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> Any:
-        async with self._client(ctx) as client:
-            client.level = str(params.level)
+        client = await self._found(ctx)
+        client.level = str(params.level)
         return types.EmptyResult()
 
     # -- prompts and completions -------------------------------------------------------
@@ -286,10 +307,10 @@ class Served:
             )
             raise MCPError(code=types.INVALID_PARAMS, message=f"Arguments: {words}")
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            async with self._client(ctx) as client:
-                found = await client.answered_in_rounds(
-                    ctx, params, lambda: _messages(prompt.get, arguments, prompt.description)
-                )
+            client = await self._found(ctx)
+            found = await client.answered_in_rounds(
+                ctx, params, lambda: _messages(prompt.get, arguments, prompt.description)
+            )
             return _ended(ctx, found)
         return await _with_channel(ctx, _messages(prompt.get, arguments, prompt.description))
 

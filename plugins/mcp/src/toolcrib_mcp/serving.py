@@ -43,6 +43,13 @@ __all__ = ["run", "serve"]
     type=float,
     help="Seconds after which a client has to come back for the answer of a long call.",
 )
+@click.option(
+    "--task-after",
+    type=click.FloatRange(min=0.0),
+    default=5.0,
+    show_default=True,
+    help="Seconds after which a call goes on as a task, where the client knows tasks.",
+)
 @click.option("--mode", type=click.Choice(["plan", "ask", "edits", "trust"]))
 @click.option("--own-names", is_flag=True, help="Leave the pack out of names where it can be.")
 @click.option(
@@ -84,6 +91,7 @@ async def run(
     allow_origin: tuple[str, ...] = (),
     body_limit: int = 4 << 20,
     poll_after: float | None = None,
+    task_after: float = 5.0,
     mode: str | None = None,
     own_names: bool = False,
     offers: Sequence[Any] = (),
@@ -100,7 +108,7 @@ async def run(
     for handler in logging.getLogger().handlers:
         handler.setLevel(logging.WARNING)
     async with Toolbox(policy, ask=ClientAsk(), agents=ClientAgents()) as box:
-        clients = Clients(box, mode=mode, names=own_names)
+        clients = Clients(box, mode=mode, names=own_names, task_after=task_after)
         try:
             await clients.prime()
             if address is None:
