@@ -191,6 +191,22 @@ TOOLS = st.builds(
 )
 
 
+def test_required_that_names_nothing_is_left_to_the_schema():
+    """A list of mixed kinds has a digest all the same; what is wrong is told elsewhere."""
+    declared = Tool(
+        id="p.t",
+        title="T",
+        description=Description("S."),
+        input_schema={"type": "object", "required": ["a", 1, None]},
+    )
+    made = manifest.PackManifest(pack="p", title="P", tools=(declared,))
+
+    assert (
+        manifest.read(manifest.dump(made), subject="x").interface_digest
+        == made.interface_digest
+    )
+
+
 @given(st.lists(TOOLS, max_size=2, unique_by=lambda tool: tool.id))
 def test_any_tool_makes_the_round_trip(tools):
     """No declaration is changed by writing and reading it."""

@@ -163,7 +163,7 @@ class Tool:
         """The label derived from the declared effects."""
         return kind_of(self.effects)
 
-    @property
+    @cached_property
     def pack(self) -> str:
         """The id of the pack that the tool belongs to."""
         return self.id.partition(".")[0]
@@ -233,7 +233,10 @@ class Tool:
         return {
             "id": self.id,
             "parameters": sorted(properties) if isinstance(properties, Mapping) else [],
-            "required": sorted(required) if isinstance(required, list | tuple) else [],
+            # What is no name is the schema's fault, and told when it is compiled.
+            "required": sorted(map(str, required))
+            if isinstance(required, list | tuple)
+            else [],
             "effects": sorted(self.effects),
             "idempotent": self.idempotent,
             "companions": sorted(self.companions),

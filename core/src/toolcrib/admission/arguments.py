@@ -103,6 +103,7 @@ def _parse_mended(
 
 
 _FEW, _SHORT, _WIDE = 64, 4096, 10**18
+_TEXT = frozenset({str})
 
 
 def _copy(value: Mapping[str, Any], max_bytes: int, max_depth: int) -> dict[str, Any]:
@@ -130,15 +131,16 @@ def _simple(value: Mapping[str, Any]) -> dict[str, Any] | None:
 
     What passes is JSON and small, to the letter: nothing is a subclass of what it seems.
     """
-    if value.__class__ is not dict or len(value) > _FEW:
+    if type(value) is not dict or len(value) > _FEW or not _TEXT.issuperset(map(type, value)):
         return None
     copy = dict(value)
     for key, item in copy.items():
-        if item.__class__ is list and len(item) <= _FEW and all(map(_is_atom, item)):
+        # The commonest kind is not worth a call.
+        if type(item) is str and len(item) < _SHORT:
+            continue
+        if type(item) is list and len(item) <= _FEW and all(map(_is_atom, item)):
             copy[key] = item[:]
         elif not _is_atom(item):
-            return None
-        if key.__class__ is not str:
             return None
     return copy
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "authorize", "touched"]
 
+_NOTHING = Signature()
+_NO_EFFECTS = ("no effects",)
+
 
 @attrs.frozen(kw_only=True)
 class Asked:
@@ -65,6 +68,13 @@ def authorize(
     if not isinstance(admitted, AdmittedCall):
         text = f"authorize takes an AdmittedCall, not a {type(admitted).__name__}"
         raise StageError(text)
+    if answer is None and not signature and _touches_nothing(admitted, context):
+        return _authorized(
+            admitted,
+            signature=_NOTHING,
+            decided_by=_NO_EFFECTS,
+            idempotency_key=admitted.call.id,
+        )
     judgement = judge(admitted, signature, context, answer)
     if judgement.refusal is not None:
         return judgement.refusal
@@ -78,6 +88,15 @@ def authorize(
         grant_id=judgement.grant_id,
         idempotency_key=admitted.call.id,
     )
+
+
+def _touches_nothing(admitted: AdmittedCall, context: AuthorityContext) -> bool:
+    """Tell whether a call needs no judgement: no effects, and no rule that speaks of it."""
+    tool = admitted.tool
+    if tool.effects or context.parent is not None or context.forbid_labels:
+        return False
+    known = context.rules.for_tool(tool)
+    return known.empty and not known.places
 
 
 def touched(

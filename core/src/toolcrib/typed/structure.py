@@ -54,7 +54,10 @@ def structurer(
                 if hook is None:
                     # On first use: a pack of a thousand tools calls few of them.
                     hook = hooks[name] = codec.Structurer(local).hook(kind)
-                made[name] = _run(hook, made[name], name)
+                try:
+                    made[name] = hook(made[name])
+                except codec.Mismatch as error:
+                    raise _invalid(error.inside(name)) from None
         return made
 
     return structure
@@ -69,18 +72,16 @@ def structure_into(
     def structure(arguments: Mapping[str, Any]) -> dict[str, Any]:
         if not hooks:
             hooks.append(codec.Structurer(local).hook(kind))
-        return {name: _run(hooks[0], arguments)}
+        try:
+            return {name: hooks[0](arguments)}
+        except codec.Mismatch as error:
+            raise _invalid(error) from None
 
     return structure
 
 
-def _run(hook: Callable[[Any], Any], value: Any, *path: str) -> Any:
-    try:
-        return hook(value)
-    except codec.Mismatch as error:
-        for key in path:
-            error = error.inside(key)
-        raise Invalid(error.pointer, f"{error.text}.") from None
+def _invalid(error: codec.Mismatch) -> Invalid:
+    return Invalid(error.pointer, f"{error.text}.")
 
 
 def unstructurer(
