@@ -39,7 +39,7 @@ def plain(text: str) -> str:
     text = _INVISIBLE.sub("", text)
     if "[" in text:
         text = _OURS.sub(r"(\1)", text)
-    return _SPOKEN.sub(r"\\<", text)
+    return _SPOKEN.sub("\u2039", text)
 
 
 def cleaned(text: str, limit: int) -> str:

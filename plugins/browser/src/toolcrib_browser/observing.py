@@ -86,16 +86,16 @@ async def look(desk: Desk, tab: Tab, *, boxes: bool = False) -> Look:
     for _ in range(_TRIES):
         generation, frames = tab.generation, tab.frames
         try:
-            outline = await _tree(tab, boxes=boxes)
-            title = await tab.ask(tab.page.title())
+            found = await _undisturbed(tab, boxes=boxes)
         except PageHungError:
             raise
         except Exception as error:
-            if tab.dead or not _NAVIGATING.search(str(error)):
+            known = _NAVIGATING.search(str(error)) or tab.generation != generation
+            if tab.dead or not known:
                 raise
-            await _settled(tab)
-            continue
-        if tab.generation == generation:
+            found = None
+        if found is not None and tab.generation == generation:
+            outline, title = found
             tab.whole = True
             return Look(
                 id=desk.look_id(),
@@ -113,6 +113,29 @@ async def look(desk: Desk, tab: Tab, *, boxes: bool = False) -> Look:
         f"{shown_url(tab.url)}. Wait for a text or an address of the one that you want."
     )
     raise Transient(text, code="browser.restless")
+
+
+async def _undisturbed(tab: Tab, *, boxes: bool) -> tuple[Outline, str] | None:
+    """Return tree and title, or None as soon as another document comes."""
+    tab.turned.clear()
+    work = asyncio.ensure_future(_seen(tab, boxes=boxes))
+    turn = asyncio.ensure_future(tab.turned.wait())
+    try:
+        await asyncio.wait({work, turn}, return_when=asyncio.FIRST_COMPLETED)
+        return work.result() if work.done() else None
+    finally:
+        turn.cancel()
+        work.add_done_callback(_dropped)
+        work.cancel()
+
+
+def _dropped(work: asyncio.Future[tuple[Outline, str]]) -> None:
+    if not work.cancelled():
+        work.exception()
+
+
+async def _seen(tab: Tab, *, boxes: bool) -> tuple[Outline, str]:
+    return await _tree(tab, boxes=boxes), await tab.ask(tab.page.title())
 
 
 async def _settled(tab: Tab) -> None:

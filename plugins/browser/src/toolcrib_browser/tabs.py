@@ -70,6 +70,7 @@ class Tab:
         generation: Number of its document; a new document is a new number.
         frames: How many documents frames of it have had.
         whole: Whether Playwright's own memory of refs is of the whole page.
+        turned: Set when a new document comes.
         looks: What was seen of it, the latest last.
         dead: Why it can no longer be used; empty while it can.
     """
@@ -81,6 +82,7 @@ class Tab:
         self.generation = 0
         self.looks: OrderedDict[str, Look] = OrderedDict()
         self.whole = False
+        self.turned = asyncio.Event()
         self.frames = 0
         self.dead = ""
         self.moment: Moment | None = None
@@ -228,6 +230,7 @@ class Tab:
         if frame.get("parentId") is not None:
             return
         self.generation += 1
+        self.turned.set()
         self.whole = False
         if self.moment is not None:
             words = f"the page went to {shown_url(frame['url'])}"
