@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .hookspecs import hookimpl as hookimpl
     from .implementation import Companions as Companions
     from .implementation import Implementation as Implementation
+    from .jobs.record import LostError as LostError
     from .outcome import ArtifactLink as ArtifactLink
     from .outcome import Audio as Audio
     from .outcome import Directive as Directive
@@ -110,6 +111,7 @@ _HOMES = {
     "events": ("Event",),
     "hookspecs": ("hookimpl",),
     "implementation": ("Companions", "Implementation"),
+    "jobs.record": ("LostError",),
     "outcome": (
         *("ArtifactLink", "Audio", "Directive", "File", "Image", "Json", "Link"),
         *("Outcome", "Receipt", "Refusal", "Result", "Text"),

@@ -124,6 +124,23 @@ async def slow(ctx: Context) -> str:
 
 
 @pack.tool(effects=(), concurrency="shared")
+async def work(ctx: Context, seconds: float) -> str:
+    """Work for a while."""
+    ctx.report("at work")
+    await asyncio.sleep(seconds)
+    return "the work is done"
+
+
+@pack.tool(effects=(), concurrency="shared")
+async def wonder(ctx: Context) -> str:
+    """Think for a moment, and then ask."""
+    await asyncio.sleep(0.3)
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    values = await ctx.ask.form("Who are you?", schema)
+    return f"hello {(values or {}).get('name', 'nobody')}"
+
+
+@pack.tool(effects=(), concurrency="shared")
 async def quick(ctx: Context) -> str:
     """Take a moment."""
     await asyncio.sleep(0.001)
@@ -174,7 +191,8 @@ def _(text: str) -> Signature:
 @click.argument("folder")
 @click.option("--http", "address")
 @click.option("--token-file", type=click.Path(path_type=Path))
-def main(folder: str, address: str | None, token_file: Path | None) -> None:
+@click.option("--task-after", type=float, default=5.0)
+def main(folder: str, address: str | None, token_file: Path | None, task_after: float) -> None:
     """Serve."""
     policy = Policy(
         local=[pack],
@@ -183,7 +201,7 @@ def main(folder: str, address: str | None, token_file: Path | None) -> None:
         hide={"tools": ["desk.hidden"]},
     )
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(run(policy, address=address, token_file=token_file))
+        asyncio.run(run(policy, address=address, token_file=token_file, task_after=task_after))
 
 
 if __name__ == "__main__":

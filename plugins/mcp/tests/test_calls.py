@@ -410,7 +410,7 @@ def test_a_task_is_followed_to_its_end(tmp_path: Path, peer: Any) -> None:
             assert outcome.status == "ok", outcome
             assert outcome.result.content[0].text == "at last"
             (sent,) = servers["good"].messages("tools/call")
-            assert sent["params"]["task"]["ttl"] == 300_000
+            assert sent["params"]["task"]["ttl"] == 3_600_000
             outcome = await session.call("mcp.bad.t", {}, approver=yes)
             assert (outcome.status, outcome.code) == ("failed", "mcp.task_failed")
             assert "no luck" in outcome.text

@@ -50,15 +50,21 @@ class Lost(ConnectionError):  # noqa: N818 - it says what is so
 
 async def call(server: Server, ctx: Context, tool: str, arguments: dict[str, Any]) -> Result:
     """Call a tool and return its whole result."""
+    from .remotejobs import as_job  # noqa: PLC0415 - tasks are followed by requests
+    from .tasks import is_task  # noqa: PLC0415 - as above
+
     async with server.turn(ctx):
         live = server.connection.require()
         params: dict[str, Any] = {"name": tool, "arguments": arguments}
         if tool in server.offer.tasks and not live.modern:
-            params["task"] = {"ttl": int(server.config.timeout * 1000)}
+            params["task"] = {"ttl": int(server.config.task_lifetime * 1000)}
         for _ in range(MOST_ROUNDS):
             raw = await _once(server, ctx, live, params)
-            if raw.get("resultType") == "task" or "task" in raw:
-                raw = await server.tasks.follow(ctx, live, raw)
+            if is_task(raw):
+                found = await as_job(server, ctx, tool, raw)
+                if isinstance(found, Result):
+                    return found
+                raw = found
             if raw.get("resultType") != "input_required":
                 schema = server.output_schema(tool)
                 return await normal(ctx, server.name, raw, schema, server.validators)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolcrib import Context, NotFound, PackHost, Toolbox
+from toolcrib import Context, NotFound, PackHost, Toolbox, Validators
 from toolcrib import Source as LiveSource
 
+from .remotejobs import RemoteJobs
 from .server import Server
 from .settings import Problem, read
 
@@ -15,13 +16,21 @@ __all__ = ["Hub", "Hubs"]
 
 
 class Hub:
-    """The servers that one policy configures."""
+    """The servers that one policy configures.
+
+    Attributes:
+        problems: What is wrong with the settings.
+        jobs: The kind of job that follows tasks of its servers.
+        servers: By name.
+    """
 
     def __init__(self, host: PackHost) -> None:
         found = read(host.settings, root=host.workspace.root)
         self.problems: tuple[Problem, ...] = found.problems
+        self.jobs = RemoteJobs(self.server)
+        self.validators = Validators()
         self.servers: Mapping[str, Server] = {
-            name: Server(config, host) for name, config in found.configs.items()
+            name: Server(config, host, self.jobs) for name, config in found.configs.items()
         }
         for problem in self.problems:
             host.logger.warning("%s", problem.text)

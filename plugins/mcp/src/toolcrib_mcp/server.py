@@ -20,8 +20,8 @@ from .connection import Connection, Handlers, Live
 from .content import Content
 from .listing import everything
 from .owned import hiding
+from .remotejobs import RemoteJobs
 from .settings import ServerConfig
-from .tasks import Tasks
 from .texts import cleaned, one_line
 from .tools import Offer, Withheld, offers
 
@@ -49,6 +49,7 @@ class Server:
     Args:
         config: Which server.
         host: What the pack was given.
+        jobs: The kind of job that follows its tasks.
 
     Attributes:
         connection: How it is reached.
@@ -56,7 +57,7 @@ class Server:
         warnings: What was odd about its lists.
     """
 
-    def __init__(self, config: ServerConfig, host: PackHost) -> None:
+    def __init__(self, config: ServerConfig, host: PackHost, jobs: RemoteJobs) -> None:
         self.config = config
         self.name = config.name
         self.host = host
@@ -67,7 +68,7 @@ class Server:
         self.logs: deque[Logged] = deque(maxlen=_LOGS_KEPT)
         self.dropped = 0
         self.asking = Asking(self)
-        self.tasks = Tasks(self)
+        self.jobs = jobs
         self.content = Content(self)
         self._changed: Callable[[], None] = lambda: None
         self._revoked = True

@@ -61,6 +61,8 @@ class ServerConfig:
         concurrency: How many calls it is given at once.
         timeout, idle_timeout: Seconds for a call, and without any progress of it.
         connect_timeout: Seconds to start and say hello.
+        task_wait: Seconds that a call waits for a task before it leaves it as a job.
+        task_lifetime: Seconds after which a task is given up.
         recover: How often in a row it is started again after it was lost.
         first_delay, longest_delay: Seconds between these attempts, doubled each time.
         ping: Seconds between health checks; 0 for none.
@@ -90,6 +92,8 @@ class ServerConfig:
     timeout: float = 300.0
     idle_timeout: float = 60.0
     connect_timeout: float = 30.0
+    task_wait: float = 60.0
+    task_lifetime: float = 3600.0
     recover: int = 5
     first_delay: float = 1.0
     longest_delay: float = 30.0
@@ -244,6 +248,8 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "timeout": _SECONDS,
     "idle_timeout": _SECONDS,
     "connect_timeout": _SECONDS,
+    "task_wait": _number(0, 86_400),
+    "task_lifetime": _SECONDS,
     "recover": _whole(0, 20),
     "first_delay": _SECONDS,
     "longest_delay": _SECONDS,

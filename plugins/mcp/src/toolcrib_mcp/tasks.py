@@ -1,7 +1,7 @@
-"""Long work that a server does as a task: followed to its end inside the call.
+"""Long work that a server does as a task: asked about until it ends.
 
 Both generations are spoken: the calls of 2025-11-25 that ask for a task, and the tasks
-extension, with which a server may answer any call so. A cancelled call cancels the task.
+extension, with which a server may answer any call so.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import attrs
 import mcp_types as types
 
 from mcp import MCPError
-from toolcrib import Context, Failed, Uncertain
+from toolcrib import Context, Failed, LostError, ToolFailure, Transient, Uncertain
 
+from .calls import Lost, failure, request
 from .texts import one_line
 
 
@@ -25,106 +27,207 @@ if TYPE_CHECKING:
     from .server import Server
 
 
-__all__ = ["Tasks"]
+__all__ = ["Begun", "Follower", "begun", "is_task"]
 
 _FINAL = frozenset({"completed", "failed", "cancelled"})
 _LEAST, _MOST = 0.05, 10.0
+_STOPPING = 1.0
 
 
-class _Get(types.Request[dict[str, Any], Literal["tasks/get"]]):
+class _Asked(types.Request[dict[str, Any], str]):
+    # Requests are routed by this, where they go over HTTP.
+    name_param: ClassVar[str | None] = "taskId"
+
+
+class _Get(_Asked):
     method: Literal["tasks/get"] = "tasks/get"
-    params: dict[str, Any]
 
 
-class _Result(types.Request[dict[str, Any], Literal["tasks/result"]]):
+class _Result(_Asked):
     method: Literal["tasks/result"] = "tasks/result"
-    params: dict[str, Any]
 
 
-class _Update(types.Request[dict[str, Any], Literal["tasks/update"]]):
+class _Update(_Asked):
     method: Literal["tasks/update"] = "tasks/update"
-    params: dict[str, Any]
 
 
-class _Cancel(types.Request[dict[str, Any], Literal["tasks/cancel"]]):
+class _Cancel(_Asked):
     method: Literal["tasks/cancel"] = "tasks/cancel"
-    params: dict[str, Any]
 
 
-class Tasks:
-    """Follows the tasks of one server."""
+@attrs.frozen
+class Begun:
+    """A task that a server has begun.
 
-    def __init__(self, server: Server) -> None:
+    Attributes:
+        created: When, in the server's words; with the id it tells whether it is the same.
+        state: What the server said of it last.
+    """
+
+    id: str
+    created: str
+    state: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+def is_task(raw: Mapping[str, Any]) -> bool:
+    """Tell whether a call was answered with a task."""
+    return raw.get("resultType") == "task" or "task" in raw
+
+
+def begun(server: str, raw: Mapping[str, Any]) -> Begun:
+    """Read which task a server has begun.
+
+    Raises:
+        Uncertain: it does not say which.
+    """
+    nested = raw.get("task")
+    state = nested if isinstance(nested, Mapping) else raw
+    task_id = state.get("taskId")
+    if not isinstance(task_id, str) or not 0 < len(task_id) <= 1024:
+        text = f"{server} started a task and does not say which."
+        raise Uncertain(text, code="mcp.task_lost")
+    return Begun(task_id, one_line(state.get("createdAt", ""), 100), state)
+
+
+class Follower:
+    """Follows one task to its end.
+
+    Args:
+        server: Who does it.
+        task: Which.
+        ctx: The call that began it, whose person is asked; None after a restart.
+        say: Called with each new word on how it goes.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        task: Begun,
+        *,
+        ctx: Context | None,
+        say: Callable[[str], None],
+    ) -> None:
         self._server = server
+        self._task = task
+        self._ctx = ctx
+        self._say = say
+        self._answered: set[str] = set()
+        self._said = ""
 
-    async def follow(
-        self, ctx: Context, live: Live, raw: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """Wait for a task's end, and return the result of the call.
+    async def follow(self) -> Mapping[str, Any]:
+        """Wait for the task's end, and return the raw result of the call.
 
         Raises:
-            Failed: the task failed.
+            Failed: it failed, was cancelled, or took too long.
+            LostError: nobody can tell how it ended.
             Uncertain: it ended without saying how.
         """
-        nested = raw.get("task")
-        task = dict(nested if isinstance(nested, Mapping) else raw)
-        task_id = task.get("taskId")
-        if not isinstance(task_id, str):
-            text = f"{self._server.name} started a task and does not say which."
-            raise Uncertain(text, code="mcp.task_lost")
+        limit = self._server.config.task_lifetime
+        scope = asyncio.timeout(limit)
         try:
-            return await self._followed(ctx, live, task_id, task)
-        except asyncio.CancelledError:
-            with contextlib.suppress(MCPError, TimeoutError):
-                async with asyncio.timeout(1.0):
-                    await self._send(live, _Cancel(params={"taskId": task_id}))
-            raise
+            async with scope:
+                return await self._to_end()
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            await self.cancel()
+            text = f"The task took longer than {limit:g} s; {self._server.name} was told so."
+            raise Failed(text, code="mcp.task_failed") from None
 
-    async def _followed(
-        self, ctx: Context, live: Live, task_id: str, task: dict[str, Any]
-    ) -> Mapping[str, Any]:
-        answered: set[str] = set()
+    async def cancel(self) -> None:
+        """Tell the server to stop; what it makes of it is its own."""
+        live = self._server.connection.live
+        if live is not None:
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(_STOPPING):
+                    await self._send(live, _Cancel)
+
+    async def _to_end(self) -> Mapping[str, Any]:
+        task = dict(self._task.state)
         while task.get("status") not in _FINAL:
-            ctx.report(one_line(task.get("statusMessage") or task.get("status") or "", 500))
-            asked = task.get("inputRequests")
-            new = (
-                {k: v for k, v in asked.items() if k not in answered}
-                if isinstance(asked, dict)
-                else {}
-            )
-            if new:
-                answers = await self._server.asking.answers(ctx, {"inputRequests": new})
-                answered.update(new)
-                await self._send(live, _Update(params={"taskId": task_id, **answers}))
-            elif task.get("status") == "input_required" and not live.modern:
+            self._tell(task)
+            live = await self._live()
+            new = self._questions(task)
+            if new and self._ctx is not None:
+                answers = await self._server.asking.answers(self._ctx, {"inputRequests": new})
+                self._answered.update(new)
+                await self._send(live, _Update, **answers)
+            elif task.get("status") == "input_required" and not live.modern and self._ctx:
                 # The result's channel carries the questions.
-                return await self._send(live, _Result(params={"taskId": task_id}))
+                return await self._result(live)
             await asyncio.sleep(_interval(task))
-            task = dict(await self._send(live, _Get(params={"taskId": task_id})))
-        return await self._ended(live, task_id, task)
+            task = await self._state()
+        return await self._ended(task)
 
-    async def _ended(
-        self, live: Live, task_id: str, task: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        status = task.get("status")
-        result = task.get("result")
+    def _questions(self, task: Mapping[str, Any]) -> dict[str, Any]:
+        asked = task.get("inputRequests")
+        if not isinstance(asked, Mapping):
+            return {}
+        return {key: one for key, one in asked.items() if key not in self._answered}
+
+    def _tell(self, task: Mapping[str, Any]) -> None:
+        said = one_line(task.get("statusMessage") or task.get("status") or "", 500)
+        if said != self._said:
+            self._said = said
+            self._say(said)
+
+    async def _live(self) -> Live:
+        """Return the connection, once there is one again."""
+        connection = self._server.connection
+        while True:
+            live = connection.live
+            if live is not None and not live.tap.ended and connection.state == "connected":
+                return live
+            if not self._server.config.remote or connection.state in {"failed", "closed"}:
+                text = f"the connection to {self._server.name} was lost, and its task with it"
+                raise LostError(text)
+            await asyncio.sleep(0.1)
+
+    async def _state(self) -> dict[str, Any]:
+        """Ask how the task stands, again if the connection is lost meanwhile."""
+        while True:
+            live = await self._live()
+            try:
+                task = dict(await self._send(live, _Get))
+            except (Lost, Transient, TimeoutError):
+                await asyncio.sleep(0.1)
+                continue
+            except ToolFailure as error:
+                text = f"{self._server.name} does not know the task any more: {error}"
+                raise LostError(text) from error
+            created = task.get("createdAt")
+            known = self._task.created
+            if known and isinstance(created, str) and one_line(created, 100) != known:
+                text = f"{self._server.name} has another task of that id now"
+                raise LostError(text)
+            return task
+
+    async def _result(self, live: Live) -> Mapping[str, Any]:
+        if self._ctx is None:
+            return await self._send(live, _Result)
+        self._server.asking.begin(self._ctx)
+        try:
+            return await self._send(live, _Result)
+        finally:
+            self._server.asking.end(self._ctx)
+
+    async def _ended(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
+        name, status, result = self._server.name, task.get("status"), task.get("result")
         if status == "completed" and isinstance(result, Mapping):
             return result
-        if status == "completed" and not live.modern:
-            return await self._send(live, _Result(params={"taskId": task_id}))
+        if status == "completed":
+            live = await self._live()
+            if not live.modern:
+                return await self._result(live)
+            text = f"{name} finished the task without a result."
+            raise Uncertain(text, code="mcp.task_lost")
         error = task.get("error")
         said = error.get("message") if isinstance(error, Mapping) else task.get("statusMessage")
-        if status == "completed":
-            text = f"{self._server.name} finished the task without a result."
-            raise Uncertain(text, code="mcp.task_lost")
-        text = (
-            f"The task of {self._server.name} {status}: {one_line(said or 'no reason given')}"
-        )
+        text = f"The task of {name} {status}: {one_line(said or 'no reason given')}"
         raise Failed(text, code="mcp.task_failed")
 
-    async def _send(self, live: Live, message: Any) -> Mapping[str, Any]:
-        from .calls import failure, request  # noqa: PLC0415 - calls follow tasks as well
-
+    async def _send(self, live: Live, kind: type[Any], **more: Any) -> Mapping[str, Any]:
+        message = kind(params={"taskId": self._task.id, **more})
         try:
             return await request(self._server, live, message)
         except MCPError as error:

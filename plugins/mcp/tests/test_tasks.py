@@ -1,0 +1,343 @@
+"""Calls that take long: tasks of servers as jobs, and our own long calls as tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import subprocess
+import sys
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_kit import opened, tool, until, yes
+
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+SERVER = Path(__file__).with_name("served.py")
+TOKEN = "a-token-of-the-tests-0123456789"
+ANSWER = {"content": [{"type": "text", "text": "at last"}]}
+
+
+class Person:
+    """Says a name."""
+
+    async def question(self, text: str, **_: Any) -> str | None:
+        return None
+
+    async def form(self, text: str, schema: Any) -> Any:
+        return {"name": "Ada"}
+
+    async def url(self, text: str, url: str) -> bool:
+        return False
+
+
+def served(folder: Path) -> dict[str, Any]:
+    """Configure our own server over pipes, which makes tasks of calls soon."""
+    return {
+        "command": sys.executable,
+        "args": [str(SERVER), str(folder), "--task-after", "0.1"],
+        "task_wait": 0.2,
+    }
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Our own server over HTTP, in a process that outlives a toolbox."""
+    folder = tmp_path / "remote"
+    folder.mkdir()
+    tokens = folder / "tokens"
+    tokens.write_text(TOKEN)
+    tokens.chmod(0o600)
+    command = [sys.executable, str(SERVER), str(folder), "--http", "0"]
+    command += ["--token-file", str(tokens), "--task-after", "0.1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while not (line := process.stderr.readline()).startswith("serving on"):
+        assert process.poll() is None, line
+    yield {
+        "url": line.split()[-1],
+        "headers": {"Authorization": f"Bearer {TOKEN}"},
+        "task_wait": 0.2,
+    }
+    process.terminate()
+    process.wait(10)
+    process.stderr.close()
+
+
+async def _later(session: Any, outcome: Any) -> Any:
+    """Return how the job ended that a call left behind."""
+    assert outcome.status == "ok", outcome
+    job = outcome.result.metadata["job"]
+    assert job in outcome.result.content[0].text
+    return await session.call("mcp.tasks", {"job": job, "wait": 20}, approver=yes)
+
+
+def test_a_long_call_goes_on_as_a_job_and_gives_its_result_later(tmp_path: Path) -> None:
+    """The call ends, the work goes on, and what it gave is fetched by the job's id."""
+
+    async def main() -> None:
+        async with opened(tmp_path, {"own": served(tmp_path)}) as (box, session):
+            await until(lambda: "mcp.own.desk_work" in box.catalog, 15)
+            first = await session.call("mcp.own.desk_work", {"seconds": 1.0}, approver=yes)
+            listed = await session.call("mcp.tasks", {}, approver=yes)
+            (one,) = listed.result.content[0].value
+            assert one == {"job": first.result.metadata["job"], "status": "running"}
+            last = await _later(session, first)
+            assert last.result.content[0].text == "the work is done"
+
+    asyncio.run(main())
+
+
+def test_a_task_that_ends_soon_is_simply_the_call(tmp_path: Path) -> None:
+    """Who may wait for the end gets the result, and its person is asked meanwhile."""
+
+    async def main() -> None:
+        config = served(tmp_path) | {"task_wait": 20}
+        async with opened(tmp_path, {"own": config}, ask=Person()) as (box, session):
+            await until(lambda: "mcp.own.desk_wonder" in box.catalog, 15)
+            outcome = await session.call("mcp.own.desk_wonder", {}, approver=yes)
+            assert outcome.result.content[0].text == "hello Ada", outcome
+
+    asyncio.run(main())
+
+
+def test_a_job_that_is_stopped_is_cancelled_at_the_server(tmp_path: Path) -> None:
+    """The server's tool is cancelled, and its clean-up runs."""
+
+    async def main() -> None:
+        async with opened(tmp_path, {"own": served(tmp_path)}) as (box, session):
+            await until(lambda: "mcp.own.desk_slow" in box.catalog, 15)
+            first = await session.call("mcp.own.desk_slow", {}, approver=yes)
+            job = first.result.metadata["job"]
+            stopped = await session.call("mcp.tasks", {"job": job, "stop": True}, approver=yes)
+            assert "stopped" in stopped.result.content[0].text, stopped
+            await until((tmp_path / "cleaned").exists)
+
+    asyncio.run(main())
+
+
+def test_a_remote_task_is_taken_up_after_a_restart(
+    tmp_path: Path, remote: dict[str, Any]
+) -> None:
+    """A second toolbox finds the job, asks the server, and gives the result."""
+
+    async def main() -> None:
+        durable = {"ledger": tmp_path / "ledger.db"}
+        async with opened(tmp_path, {"far": remote}, **durable) as (box, session):
+            await until(lambda: "mcp.far.desk_work" in box.catalog, 15)
+            first = await session.call("mcp.far.desk_work", {"seconds": 1.0}, approver=yes)
+        async with opened(tmp_path, {"far": remote}, **durable) as (box, session):
+            last = await _later(session, first)
+            assert last.result.content[0].text == "the work is done", last
+
+    asyncio.run(main())
+
+
+def _task(**more: Any) -> dict[str, Any]:
+    return {"taskId": "t1", "status": "working", "pollInterval": 50, "ttl": 60000, **more}
+
+
+def _plan(**methods: Any) -> dict[str, Any]:
+    return {
+        "tools": [tool("t", execution={"taskSupport": "required"})],
+        "capabilities": {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}},
+        "calls": {"t": [{"result": {"task": _task(createdAt="2026-01-01T00:00:00Z")}}]},
+        "methods": {name.replace("_", "/"): steps for name, steps in methods.items()},
+    }
+
+
+def test_a_task_of_the_first_generation_goes_on_as_a_job(tmp_path: Path, peer: Any) -> None:
+    """Its result is fetched with the older words."""
+
+    async def main() -> None:
+        done = _task(status="completed")
+        steps = [{"sleep": 0.5}, {"result": done}]
+        one = peer(_plan(tasks_get=steps, tasks_result=[{"result": ANSWER}]), task_wait=0.1)
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            first = await session.call("mcp.a.t", {}, approver=yes)
+            last = await _later(session, first)
+            assert last.result.content[0].text == "at last", last
+
+    asyncio.run(main())
+
+
+def test_a_task_whose_server_dies_is_lost_and_uncertain(tmp_path: Path, peer: Any) -> None:
+    """Nobody can tell how it ended, so nobody says that it did."""
+
+    async def main() -> None:
+        one = peer(_plan(tasks_get=[{"exit": 3}]))
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            outcome = await session.call("mcp.a.t", {}, approver=yes)
+            assert outcome.status == "uncertain", outcome
+        assert len(one.messages("tools/call")) == 1
+
+    asyncio.run(main())
+
+
+def test_a_task_that_another_one_replaced_is_not_taken_for_it(
+    tmp_path: Path, peer: Any
+) -> None:
+    """The same id with another time of birth is another task."""
+
+    async def main() -> None:
+        other = _task(status="completed", createdAt="2027-01-01T00:00:00Z")
+        one = peer(_plan(tasks_get=[{"result": other}], tasks_result=[{"result": ANSWER}]))
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            outcome = await session.call("mcp.a.t", {}, approver=yes)
+            assert outcome.status == "uncertain", outcome
+
+    asyncio.run(main())
+
+
+def test_a_task_that_never_ends_is_given_up(tmp_path: Path, peer: Any) -> None:
+    """After its lifetime the server is told, and the call has failed."""
+
+    async def main() -> None:
+        methods = {"tasks_get": [{"result": _task()}], "tasks_cancel": [{"result": {}}]}
+        one = peer(_plan(**methods), task_lifetime=0.3)
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            outcome = await session.call("mcp.a.t", {}, approver=yes)
+            assert (outcome.status, outcome.code) == ("failed", "mcp.task_failed"), outcome
+            assert one.messages("tasks/cancel")
+
+    asyncio.run(main())
+
+
+# -- our own long calls ----------------------------------------------------------------
+
+
+class Client:
+    """A client of 2025-11-25 in plain JSON lines, which answers questions with a name."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._number = 0
+        self._answers: dict[int, Any] = {}
+        self.asked: list[Any] = []
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(cls, folder: Path) -> AsyncIterator[Client]:
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(SERVER), str(folder)), stdin=pipe, stdout=pipe
+        )
+        client = cls(process)
+        capabilities = {"elicitation": {}}
+        params = {"protocolVersion": "2025-11-25", "capabilities": capabilities}
+        about = {"clientInfo": {"name": "raw", "version": "1"}}
+        client.greeting = (await client.ask("initialize", {**params, **about}))["result"]
+        client.send(method="notifications/initialized")
+        yield client
+        assert process.stdin is not None
+        process.stdin.close()
+        await asyncio.wait_for(process.wait(), 10)
+        client._reading.cancel()
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            message = json.loads(line)
+            if message.get("method") == "elicitation/create":
+                self.asked.append(message["params"])
+                result = {"action": "accept", "content": {"name": "Ada"}}
+                self.send(id=message["id"], result=result)
+            elif "id" in message:
+                self._answers[message["id"]] = message
+
+    def send(self, **message: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    async def ask(self, method: str, params: Any) -> Any:
+        self._number += 1
+        number = self._number
+        self.send(id=number, method=method, params=params)
+        await until(lambda: number in self._answers, 15)
+        return self._answers.pop(number)
+
+    async def begin(self, name: str, **arguments: Any) -> Any:
+        params = {"name": name, "arguments": arguments, "task": {"ttl": 60_000}}
+        return (await self.ask("tools/call", params))["result"]["task"]
+
+
+def test_a_client_of_the_first_generation_follows_a_call_as_a_task(tmp_path: Path) -> None:
+    """Begun at once, listed, and its result is waited for."""
+
+    async def main() -> None:
+        async with Client.open(tmp_path) as client:
+            assert client.greeting["capabilities"]["tasks"]["requests"]["tools"]["call"] == {}
+            tools = (await client.ask("tools/list", {}))["result"]["tools"]
+            assert all(each["execution"] == {"taskSupport": "optional"} for each in tools)
+            begun = await client.begin("desk_work", seconds=0.5)
+            assert begun["status"] == "working"
+            assert begun["ttl"] == 60_000
+            about = {"taskId": begun["taskId"]}
+            listed = (await client.ask("tasks/list", {}))["result"]["tasks"]
+            assert [each["taskId"] for each in listed] == [begun["taskId"]]
+            seen = (await client.ask("tasks/get", about))["result"]
+            assert (seen["status"], seen["createdAt"]) == ("working", begun["createdAt"])
+            result = (await client.ask("tasks/result", about))["result"]
+            assert result["content"][0]["text"] == "the work is done"
+            assert result["_meta"]["io.modelcontextprotocol/related-task"] == about
+            assert (await client.ask("tasks/get", about))["result"]["status"] == "completed"
+
+    asyncio.run(main())
+
+
+def test_a_task_asks_over_the_request_that_waits_for_its_result(tmp_path: Path) -> None:
+    """Until then it needs input; the question names the task."""
+
+    async def main() -> None:
+        async with Client.open(tmp_path) as client:
+            about = {"taskId": (await client.begin("desk_wonder"))["taskId"]}
+            status = ""
+            while status != "input_required":
+                status = (await client.ask("tasks/get", about))["result"]["status"]
+            assert client.asked == []
+            result = (await client.ask("tasks/result", about))["result"]
+            assert result["content"][0]["text"] == "hello Ada"
+            (asked,) = client.asked
+            assert asked["_meta"]["io.modelcontextprotocol/related-task"] == about
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_task_stays_cancelled(tmp_path: Path) -> None:
+    """The tool is cancelled, and a second word about it is an error."""
+
+    async def main() -> None:
+        async with Client.open(tmp_path) as client:
+            about = {"taskId": (await client.begin("desk_slow"))["taskId"]}
+            while "statusMessage" not in (await client.ask("tasks/get", about))["result"]:
+                pass
+            assert (await client.ask("tasks/cancel", about))["result"]["status"] == "cancelled"
+            await until((tmp_path / "cleaned").exists)
+            assert "error" in await client.ask("tasks/cancel", about)
+            assert "error" in await client.ask("tasks/result", about)
+            assert (await client.ask("tasks/get", about))["result"]["status"] == "cancelled"
+
+    asyncio.run(main())
+
+
+def test_tasks_are_bounded_and_known_by_their_client_alone(tmp_path: Path) -> None:
+    """The next one is refused; an id of nobody's is unknown."""
+
+    async def main() -> None:
+        async with Client.open(tmp_path) as client:
+            for _ in range(64):
+                await client.begin("desk_work", seconds=30)
+            params = {"name": "desk_work", "arguments": {"seconds": 30}, "task": {}}
+            refused = await client.ask("tools/call", params)
+            assert "too many tasks" in refused["error"]["message"]
+            unknown = await client.ask("tasks/get", {"taskId": "no-such-task"})
+            assert unknown["error"]["code"] == -32602
+
+    asyncio.run(main())
