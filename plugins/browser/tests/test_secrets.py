@@ -21,7 +21,8 @@ LOGIN = """<title>Log in</title><form action="/in" method="post">
 <button type="button" onclick="console.log('typed ' + document.forms[0].pw.value);
 o.textContent='echo ' + document.forms[0].pw.value;
 fetch('/echo?pw=' + encodeURIComponent(document.forms[0].pw.value));
-setTimeout(() => { throw new Error(document.forms[0].pw.value) })">Leak</button><p id="o">-</p>"""
+setTimeout(() => { throw new Error(document.forms[0].pw.value) })">Leak</button>
+<p id="o">-</p>"""
 
 
 @pytest.fixture

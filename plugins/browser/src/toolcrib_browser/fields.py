@@ -11,7 +11,7 @@ from typing import Any
 from .outline import Outline
 
 
-__all__ = ["SURVEY", "hide", "is_secret_field", "redacted"]
+__all__ = ["FIELDS", "SURVEY", "hide", "is_secret_field", "redacted"]
 
 _TOKENS = frozenset({
     *("current-password", "new-password", "one-time-code", "cc-number", "cc-csc"),
@@ -24,12 +24,15 @@ _WORDS = re.compile(
 )
 _LONGEST = 4096
 
+#: What may hold a value.
+FIELDS = "input, textarea, [contenteditable], [role=textbox]"
 #: Run in each frame over its fields: which are there, what they hold, and what names them.
 SURVEY = """fields => {
   const named = e => [e.name, e.id, e.getAttribute('aria-label'), e.placeholder, e.title,
     ...[...(e.labels || [])].slice(0, 3).map(l => (l.textContent || '').slice(0, 200))]
     .filter(x => typeof x === 'string' && x).map(x => x.slice(0, 200));
-  return fields.slice(0, 2000).map(e => ({
+  return fields.slice(0, 2000).map((e, at) => ({
+    at,
     type: (e.type || '').toString().slice(0, 40),
     auto: (e.getAttribute('autocomplete') || '').slice(0, 200),
     names: named(e),

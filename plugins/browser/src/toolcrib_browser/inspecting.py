@@ -14,7 +14,7 @@ from toolcrib import Between, Context, Failed, Image, Length, NotFound, Result, 
 from .actions import Ref
 from .desk import Desk
 from .failing import answering
-from .fields import redacted
+from .fields import FIELDS, SURVEY, is_secret_field, redacted
 from .marks import cleaned, fenced
 from .origins import host_of, origin_of, shown_url
 from .outputs import Inspected, plain
@@ -24,18 +24,14 @@ from .tabs import Tab
 
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle
+    from playwright.async_api import ElementHandle, Locator
 
 
 __all__ = ["Inspecting", "Log", "Part", "Picture", "Print", "Search", "Target"]
 
 _LONGEST = 4000
 _SHOWN = 3_000_000
-_MASKED = (
-    "input[type=password], input[autocomplete*=password i], input[autocomplete^=cc-],"
-    " input[autocomplete=one-time-code], input[name*=pass i], input[id*=pass i],"
-    " input[name*=secret i], input[name*=token i], input[name*=otp i], input[name*=cvv i]"
-)
+_FRAMES = 12
 
 
 @attrs.frozen(kw_only=True)
@@ -255,11 +251,11 @@ class Inspecting:
         if target.format == "jpeg":
             options["quality"] = 80
         handle = await self._element(tab, target.ref)
+        # What credential fields hold is not for pictures either.
+        options["mask"] = await self._masks(tab)
         if handle is not None:
             data = await tab.ask(handle.screenshot(**options), 20.0)
         else:
-            # What credential fields hold is not for pictures either.
-            options["mask"] = [frame.locator(_MASKED) for frame in tab.page.frames[:12]]
             data = await tab.ask(tab.page.screenshot(full_page=target.full, **options), 20.0)
         kind = f"image/{target.format}"
         link = await self._ctx.artifacts.put(
@@ -274,6 +270,20 @@ class Inspecting:
             content.append(Image(base64.b64encode(data).decode("ascii"), kind))
         content.append(link)
         return Result(summary=words, content=content, structured=plain(found))
+
+    async def _masks(self, tab: Tab) -> list[Locator]:
+        """Return the fields that no picture may show."""
+        found: list[Locator] = []
+        for frame in tab.page.frames[:_FRAMES]:
+            fields = frame.locator(FIELDS)
+            try:
+                survey = await tab.ask(fields.evaluate_all(SURVEY))
+            except Exception:
+                if frame == tab.page.main_frame:
+                    raise
+                continue  # a frame that cannot be asked holds nothing that we typed
+            found += [fields.nth(facts["at"]) for facts in survey if is_secret_field(facts)]
+        return found
 
     async def _print(self, tab: Tab, target: Print) -> Result:
         try:

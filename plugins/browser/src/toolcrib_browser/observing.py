@@ -14,7 +14,7 @@ from toolcrib import Transient
 from .budget import Shown, show
 from .changes import changes
 from .desk import Desk
-from .fields import SURVEY, hide, redacted
+from .fields import FIELDS, SURVEY, hide, redacted
 from .marks import cleaned, fenced
 from .origins import shown_url
 from .outline import Outline, parse
@@ -23,7 +23,6 @@ from .tabs import Look, PageHungError, Tab
 
 __all__ = ["Observation", "View", "describe", "look", "observe"]
 
-_FIELDS = "input, textarea, [contenteditable], [role=textbox]"
 _SNAPSHOT_SECONDS = 20.0
 _TRIES = 3
 _FRAMES = 12
@@ -150,7 +149,7 @@ async def _tree(tab: Tab, *, boxes: bool) -> Outline:
     frames = page.frames[:_FRAMES]
     options: dict[str, Any] = {"boxes": True} if boxes else {}
     tree = page.aria_snapshot(mode="ai", timeout=_SNAPSHOT_SECONDS * 1000, **options)
-    surveys = [frame.locator(_FIELDS).evaluate_all(SURVEY) for frame in frames]
+    surveys = [frame.locator(FIELDS).evaluate_all(SURVEY) for frame in frames]
     text, *found = await tab.ask(_all(tree, *surveys), _SNAPSHOT_SECONDS + 2.0)
     outline = parse(text)
     hide(outline, [facts for survey in found if isinstance(survey, list) for facts in survey])
