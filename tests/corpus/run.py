@@ -3,7 +3,8 @@
 PATH is a file of JSON lines, ``{"server": …, "tool": {"name": …, "inputSchema": …}}``, as
 recorded from MCP servers. Each server becomes a live source of one pack; its tools are
 composed, shown in every dialect, searched for, and called through all stages with a
-sample that fits their schema and with arguments that do not. What must hold for every
+sample that fits their schema and with arguments that do not. Fifty generated arguments of
+each tool are sent and undone in every form of every dialect. What must hold for every
 tool is checked; the table says what became of them. The exit code is 1 if anything that
 must hold did not.
 """
@@ -41,6 +42,7 @@ from toolcrib.projection.facts import RequestLimits
 from toolcrib.schema import normalize
 from toolcrib.validator import Validators
 
+from laws import Generated
 from samples import sample
 
 
@@ -152,13 +154,16 @@ def schemas(tools: list[Tool], report: Report) -> None:
         )
 
 
-def shown(dialect: Dialect, tools: list[Tool], *, strict: bool, report: Report) -> None:
+def shown(
+    dialect: Dialect, tools: list[Tool], generated: Generated, *, strict: bool, report: Report
+) -> None:
     """Show all tools in one dialect, without the limits of one request."""
     area = f"shown in {dialect.name}, {'strict' if strict else 'plain'}"
     start = time.perf_counter()
     done = project(tools, attrs.evolve(dialect, limits=RequestLimits()), strict=strict)
     took = time.perf_counter() - start
     names: set[str] = set()
+    by_id = {tool.id: tool for tool in tools}
     for entry in done.entries:
         report.count(area, "tools")
         marks = {"strict": entry.strict, "with a loss": entry.losses, "undone": entry.inverse}
@@ -167,9 +172,14 @@ def shown(dialect: Dialect, tools: list[Tool], *, strict: bool, report: Report) 
                 report.count(area, mark)
         judge_entry(entry, dialect.name, names, report)
         names.add(entry.wire_name)
+        for keyword, kind in sorted({(loss.keyword, loss.kind) for loss in entry.losses}):
+            report.count(f"{area}: losses", f"{keyword}, {kind}")
+        found = generated.judge(by_id[entry.tool_id], entry, dialect, must=report.must)
+        report.counts[f"{area}: arguments"].update(found)
     for refusal in done.refusals:
         report.count(area, f"refused: {refusal.code}")
-    print(f"{area}: {took * 1e3:.0f} ms")
+    each = took / max(len(tools), 1)
+    print(f"{area}: {took * 1e3:.0f} ms, {each * 1e6:.0f} µs a tool")
 
 
 def judge_entry(entry: Projection, dialect: str, names: set[str], report: Report) -> None:
@@ -280,9 +290,13 @@ async def run(path: Path, report: Report) -> None:
             "a tool is neither offered nor refused",
         )
         report.counts["composed"]["tools"] = len(tools)
+        generated = Generated(tools)
+        for given_to in generated.fitting.values():
+            report.count("generated", f"{len(given_to)} arguments that fit")
         for name in names:
             for strict in (False, True):
-                shown(session.shown.dialect(name), tools, strict=strict, report=report)
+                spoken = session.shown.dialect(name)
+                shown(spoken, tools, generated, strict=strict, report=report)
         searched(box, tools, report)
         await called(session, tools, report, ran)
 

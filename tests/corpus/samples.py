@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
-__all__ = ["sample"]
+__all__ = ["Sampler", "sample"]
 
 _FORMATS = {
     "date": "2024-02-29",
@@ -36,10 +36,12 @@ _DEEPEST = 12
 
 def sample(schema: Any) -> Any:
     """Return a value for a schema in normal form, required properties only."""
-    return _Sampler(schema).value(schema, 0)
+    return Sampler(schema).value(schema, 0)
 
 
-class _Sampler:
+class Sampler:
+    """Makes values of one schema; what is chosen where may be overridden."""
+
     def __init__(self, root: Any) -> None:
         self._root = root
 
@@ -53,10 +55,10 @@ class _Sampler:
             if key in schema:
                 return schema[key]
         if schema.get("enum"):
-            return schema["enum"][0]
+            return self.chosen(schema["enum"])
         for key in ("allOf", "anyOf", "oneOf"):
             if schema.get(key):
-                parts = schema[key] if key == "allOf" else schema[key][:1]
+                parts = schema[key] if key == "allOf" else [self.chosen(schema[key])]
                 rest = {k: v for k, v in schema.items() if k != key}
                 for part in parts:
                     rest = self._merged(rest, part)
@@ -84,19 +86,43 @@ class _Sampler:
 
     def _typed(self, schema: Mapping[str, Any], depth: int) -> Any:
         kind = schema.get("type", "object" if "properties" in schema else "string")
-        kind = kind[0] if isinstance(kind, list) else kind
+        kind = self.chosen(kind) if isinstance(kind, list) else kind
         if kind == "object":
             properties = schema.get("properties", {})
-            names = dict.fromkeys(schema.get("required", []))
-            return {n: self.value(properties.get(n, {}), depth + 1) for n in names}
+            other = schema.get("additionalProperties", {})
+            names = dict.fromkeys(self.keys(schema, depth))
+            return {n: self.value(properties.get(n, other), depth + 1) for n in names}
         if kind == "array":
-            count = schema.get("minItems", 0)
-            return [
-                self.value(schema.get("items", {}), depth + 1) for _ in range(min(count, 50))
-            ]
+            prefix = schema.get("prefixItems", [])
+            count = min(self.count(schema, depth), 50)
+            parts = [*prefix[:count], *[schema.get("items", {})] * (count - len(prefix))]
+            return [self.value(part, depth + 1) for part in parts]
         if kind in {"integer", "number"}:
-            return _number(schema, whole=kind == "integer")
-        return {"boolean": True, "null": None}.get(kind, _text(schema))
+            return self.number(schema, whole=kind == "integer")
+        if kind == "boolean":
+            return self.chosen([True, False])
+        return None if kind == "null" else self.text(schema)
+
+    def chosen(self, choices: list[Any]) -> Any:
+        """Return one of some alternatives."""
+        return choices[0]
+
+    def keys(self, schema: Mapping[str, Any], depth: int) -> Iterator[str]:
+        """Yield the names of an object's properties."""
+        yield from schema.get("required", [])
+
+    def count(self, schema: Mapping[str, Any], depth: int) -> int:
+        """Return how many items a list has."""
+        least: int = schema.get("minItems", 0)
+        return least
+
+    def number(self, schema: Mapping[str, Any], *, whole: bool) -> float | int:
+        """Return a number."""
+        return _number(schema, whole=whole)
+
+    def text(self, schema: Mapping[str, Any]) -> str:
+        """Return a text."""
+        return _text(schema)
 
 
 def _number(schema: Mapping[str, Any], *, whole: bool) -> float | int:

@@ -73,6 +73,47 @@ def test_every_declaration_goes_through_everything(corpus):
     assert f"{len(DECLARED):>6}  with a sample: ok" in done.stdout
 
 
+def test_fifty_arguments_of_each_tool_are_sent_and_undone(corpus):
+    """In every form; what a form lets pass that the tool refuses is explained by a loss."""
+    done = corpus(DECLARED)
+    assert f"{len(DECLARED):>6}  50 arguments that fit" in done.stdout
+    assert f"{50 * len(DECLARED):>6}  sent and back" in done.stdout
+    assert "wrong, and may not be sent" in done.stdout
+
+
+BROKEN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import attrs
+import laws
+laws._BROKEN = 300
+from toolcrib import Description, Tool
+from toolcrib.projection import dialect, project
+
+schema = {"type": "object", "properties": {"m": {"type": "object",
+          "additionalProperties": {"type": "integer"}},
+          "n": {"type": "integer", "multipleOf": 3}}, "required": ["m", "n"]}
+tool = Tool(id="a.b", title="", description=Description("D."), input_schema=schema)
+(entry,) = project((tool,), dialect("openai"), strict=True).entries
+(loose,) = project((tool,), dialect("anthropic"), strict=True).entries
+for one, speaks in ((entry, "openai"), (attrs.evolve(entry, inverse=None), "openai"),
+                    (attrs.evolve(loose, losses=()), "anthropic")):
+    said = []
+    made = laws.Generated([tool])
+    made.judge(tool, one, dialect(speaks), must=lambda holds, what: holds or said.append(what))
+    kinds = {kind for what in said for kind in ("may not be sent", "comes back", "no loss")
+             if kind in what}
+    print(",".join(sorted(kinds)) or "nothing")
+"""
+
+
+def test_the_laws_notice_a_way_back_that_is_missing_and_a_loss_that_is_not_told():
+    """Each by its own words."""
+    command = [sys.executable, "-c", BROKEN, str(PROGRAM.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.splitlines() == ["nothing", "may not be sent,no loss", "no loss"]
+
+
 def test_what_cannot_be_enforced_is_counted_by_keyword(corpus):
     """And the other tools go on."""
     bad = {"type": "object", "properties": {"a": {"type": "strng"}}}
