@@ -20,7 +20,7 @@ def only(policy: Policy, config: ServerConfig) -> Policy:
     entry = {
         field.name: value
         for field in attrs.fields(ServerConfig)
-        if field.name not in {"name", "where"}
+        if field.name not in {"name", "where", "net", "hosts"}
         and (value := getattr(config, field.name)) not in (None, (), {}, frozenset(), "")
     }
     for key in ("tools", "without", "volatile", "effects"):
@@ -29,7 +29,9 @@ def only(policy: Policy, config: ServerConfig) -> Policy:
     entry["recover"] = 0
     if not config.remote:
         entry["transport"] = "stdio"
-    settings = {**policy.settings, "mcp": {"servers": {config.name: entry}}}
+    own = policy.settings.get("mcp", {})
+    kept = {key: own[key] for key in ("net", "hosts") if key in own}
+    settings = {**policy.settings, "mcp": {**kept, "servers": {config.name: entry}}}
     return attrs.evolve(policy, settings=settings, ledger=None)
 
 

@@ -18,6 +18,7 @@ import os
 import re
 
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,20 @@ from urllib.parse import urlsplit
 import attrs
 
 from toolcrib import Effect
+
+from .checking import (
+    Wrong,
+    as_effects,
+    as_flag,
+    as_names,
+    as_table,
+    as_text,
+    as_texts,
+    as_texts_by_name,
+    number_within,
+    one_of,
+    whole_within,
+)
 
 
 __all__ = ["Problem", "ServerConfig", "Servers", "read", "read_file", "read_servers"]
@@ -73,6 +88,8 @@ class ServerConfig:
         without: Names of tools that are not taken.
         volatile: Names of tools whose text changes by itself.
         oauth: Settings of a login, or None.
+        net: What requests to it may do; a table of ``toolcrib_net.NetPolicy``.
+        hosts: Names with addresses of their own, instead of what a resolver says.
         where: The file and key that it comes from.
     """
 
@@ -105,6 +122,8 @@ class ServerConfig:
     without: frozenset[str] = frozenset()
     volatile: frozenset[str] = frozenset()
     oauth: Mapping[str, Any] | None = None
+    net: Mapping[str, Any] = attrs.field(factory=dict)
+    hosts: Mapping[str, Any] = attrs.field(factory=dict)
     where: str = ""
 
     @property
@@ -139,128 +158,36 @@ class Servers:
     problems: tuple[Problem, ...] = ()
 
 
-class _Wrong(ValueError):  # noqa: N818 - as it reads where it is raised
-    pass
-
-
-def _number(low: float, high: float) -> Callable[[Any], float]:
-    def convert(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            text = f"a number is wanted, not {value!r}"
-            raise _Wrong(text)
-        if not low <= value <= high:
-            text = f"{value} is not within {low:g} and {high:g}"
-            raise _Wrong(text)
-        return value
-
-    return convert
-
-
-def _whole(low: int, high: int) -> Callable[[Any], int]:
-    number = _number(low, high)
-
-    def convert(value: Any) -> int:
-        if isinstance(value, float):
-            text = f"a whole number is wanted, not {value!r}"
-            raise _Wrong(text)
-        return int(number(value))
-
-    return convert
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        text = f"true or false is wanted, not {value!r}"
-        raise _Wrong(text)
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value or "\0" in value:
-        text = f"a text is wanted, not {value!r}"
-        raise _Wrong(text)
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-        text = "a list of texts is wanted"
-        raise _Wrong(text)
-    return tuple(value)
-
-
-def _names(value: Any) -> frozenset[str]:
-    return frozenset(_texts(value))
-
-
-def _table(value: Any) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        text = "a table of texts is wanted"
-        raise _Wrong(text)
-    out = {}
-    for key, each in value.items():
-        if isinstance(each, bool) or not isinstance(each, str | int | float):
-            text = f"the value of {key} is no text"
-            raise _Wrong(text)
-        out[str(key)] = str(each)
-    return out
-
-
-def _effects(value: Any) -> frozenset[Effect]:
-    try:
-        return frozenset(Effect(each) for each in _texts(value))
-    except ValueError as error:
-        text = f"{error}; effects are {', '.join(Effect)}"
-        raise _Wrong(text) from error
-
-
-def _one_of(*words: str) -> Callable[[Any], str]:
-    def convert(value: Any) -> str:
-        if value not in words:
-            text = f"{value!r} is none of {', '.join(words)}"
-            raise _Wrong(text)
-        return str(value)
-
-    return convert
-
-
-def _any_table(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        text = "a table is wanted"
-        raise _Wrong(text)
-    return dict(value)
-
-
-_SECONDS = _number(0.01, 86_400)
+_SECONDS = number_within(0.01, 86_400)
 _KEYS: dict[str, Callable[[Any], Any]] = {
-    "command": _text,
-    "args": _texts,
-    "env": _table,
-    "inherit": _texts,
-    "cwd": _text,
-    "url": _text,
-    "headers": _table,
-    "transport": _one_of("stdio", "http", "sse"),
-    "revision": _one_of("auto", "legacy"),
-    "trusted": _flag,
-    "effects": _effects,
-    "concurrency": _whole(1, 256),
+    "command": as_text,
+    "args": as_texts,
+    "env": as_texts_by_name,
+    "inherit": as_texts,
+    "cwd": as_text,
+    "url": as_text,
+    "headers": as_texts_by_name,
+    "transport": one_of("stdio", "http", "sse"),
+    "revision": one_of("auto", "legacy"),
+    "trusted": as_flag,
+    "effects": as_effects,
+    "concurrency": whole_within(1, 256),
     "timeout": _SECONDS,
     "idle_timeout": _SECONDS,
     "connect_timeout": _SECONDS,
-    "task_wait": _number(0, 86_400),
+    "task_wait": number_within(0, 86_400),
     "task_lifetime": _SECONDS,
-    "recover": _whole(0, 20),
+    "recover": whole_within(0, 20),
     "first_delay": _SECONDS,
     "longest_delay": _SECONDS,
-    "ping": _number(0, 3600),
-    "roots": _flag,
-    "sampling": _flag,
-    "log_level": _one_of(*_LOGS),
-    "tools": _names,
-    "without": _names,
-    "volatile": _names,
-    "oauth": _any_table,
+    "ping": number_within(0, 3600),
+    "roots": as_flag,
+    "sampling": as_flag,
+    "log_level": one_of(*_LOGS),
+    "tools": as_names,
+    "without": as_names,
+    "volatile": as_names,
+    "oauth": as_table,
 }
 # What other clients call things.
 _ALIASES = {"type": "transport", "serverUrl": "url", "httpUrl": "url"}
@@ -283,7 +210,7 @@ def _expanded(text: str, lookup: Mapping[str, str]) -> str:
         found = lookup.get(name, default)
         if found is None:
             missing = f"the variable {name} is not set; set it, or write ${{{name}:-default}}"
-            raise _Wrong(missing)
+            raise Wrong(missing)
         return found
 
     return _VARIABLE.sub(value, text)
@@ -294,10 +221,10 @@ def _config(
 ) -> ServerConfig:
     if len(name) > 64 or _NAME.fullmatch(name) is None:
         text = f"{name!r} cannot be part of a tool's id; use letters, digits, - and _"
-        raise _Wrong(text)
+        raise Wrong(text)
     if not isinstance(entry, Mapping):
         text = "a table is wanted"
-        raise _Wrong(text)
+        raise Wrong(text)
     values: dict[str, Any] = {}
     for key, value in entry.items():
         if not (foreign and key in _IGNORED):
@@ -307,7 +234,7 @@ def _config(
         # What another client's file says about trust is not this user's word.
         for key in ("trusted", "effects", "sampling"):
             values.pop(key, None)
-    return _checked(name, values, where, lookup)
+    return _checked(name, values, where, lookup, foreign=foreign)
 
 
 def _setting(key: str, value: Any, *, foreign: bool) -> tuple[str, Any]:
@@ -315,24 +242,29 @@ def _setting(key: str, value: Any, *, foreign: bool) -> tuple[str, Any]:
     own = _ALIASES.get(key, key)
     if own not in _KEYS:
         text = f"{key!r} is no setting of a server; there are: {', '.join(sorted(_KEYS))}"
-        raise _Wrong(text)
+        raise Wrong(text)
     if own == "transport" and isinstance(value, str):
         value = _TRANSPORTS.get(value, value)
     if foreign and own == "timeout" and isinstance(value, int | float) and value > 3600:
         value = value / 1000  # Other clients count milliseconds.
     try:
         return own, _KEYS[own](value)
-    except _Wrong as error:
+    except Wrong as error:
         text = f"{key}: {error}"
-        raise _Wrong(text) from None
+        raise Wrong(text) from None
 
 
 def _checked(
-    name: str, values: dict[str, Any], where: str, lookup: Mapping[str, str]
+    name: str,
+    values: dict[str, Any],
+    where: str,
+    lookup: Mapping[str, str],
+    *,
+    foreign: bool,
 ) -> ServerConfig:
     if ("command" in values) == ("url" in values):
         text = "either a command or a url is wanted"
-        raise _Wrong(text)
+        raise Wrong(text)
     for key in ("command", "url", "cwd"):
         if key in values:
             values[key] = _expanded(values[key], lookup)
@@ -344,8 +276,10 @@ def _checked(
         values["transport"] = _remote(values)
     elif values.get("transport", "stdio") != "stdio":
         text = "a command is spoken to over stdio"
-        raise _Wrong(text)
+        raise Wrong(text)
     values.setdefault("transport", "stdio")
+    if "url" in values:
+        values["net"] = {"allow": _named(values["url"], foreign=foreign)}
     if values.get("idle_timeout", 60.0) > values.get("timeout", 300.0):
         values["idle_timeout"] = values.get("timeout", 300.0)
     return ServerConfig(name=name, where=where, **values)
@@ -355,18 +289,34 @@ def _remote(values: dict[str, Any]) -> str:
     parts = urlsplit(values["url"])
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         text = "a url starts with https:// (or http:// on this machine) and names a host"
-        raise _Wrong(text)
+        raise Wrong(text)
     if parts.username or parts.password:
         text = "a url holds no credentials; use headers"
-        raise _Wrong(text)
+        raise Wrong(text)
     if parts.scheme == "http" and parts.hostname not in _LOCAL and _has_secret(values):
         text = "headers and logins go over https only"
-        raise _Wrong(text)
+        raise Wrong(text)
     if "oauth" in values and any(key.lower() == "authorization" for key in values["headers"]):
         text = "a server has either an Authorization header or oauth"
-        raise _Wrong(text)
+        raise Wrong(text)
     given = values.get("transport", "http")
     return "http" if given == "stdio" else str(given)
+
+
+def _named(url: str, *, foreign: bool) -> list[str]:
+    """Return the host, if the url itself says that it is not on the public internet.
+
+    This machine is named by its name. Another inner address is named only where the user
+    has written it into the policy, as an address: what a name resolves to is judged.
+    """
+    host = urlsplit(url).hostname or ""
+    if host in _LOCAL:
+        return [host]
+    try:
+        ip_address(host)
+    except ValueError:
+        return []
+    return [] if foreign else [host]
 
 
 def _has_secret(values: Mapping[str, Any]) -> bool:
@@ -395,7 +345,7 @@ def read_servers(
     for name, entry in table.items():
         try:
             configs[name] = _config(name, entry, where, lookup, foreign=foreign)
-        except _Wrong as error:
+        except Wrong as error:
             problems.append(Problem(name, f"{where}: server {name}: {error}"))
     return Servers(configs, tuple(problems))
 
@@ -418,13 +368,15 @@ def read(
     settings: Mapping[str, Any], *, root: Path, lookup: Mapping[str, str] | None = None
 ) -> Servers:
     """Read the pack's settings; the policy's own table wins over files."""
+    net, wrong = _net(settings)
     configs: dict[str, ServerConfig] = {}
     problems: list[Problem] = []
     problems += [
-        Problem("", f"pack.mcp: {key!r} is no setting; use servers, files")
+        Problem("", f"pack.mcp: {key!r} is no setting; use servers, files, net, hosts")
         for key in settings
-        if key not in {"servers", "files"}
+        if key not in {"servers", "files", "net", "hosts"}
     ]
+    problems += wrong
     files = settings.get("files", ())
     for name in files if isinstance(files, list | tuple) else [files]:
         found = read_file(root / Path(str(name)).expanduser(), lookup=lookup)
@@ -432,4 +384,23 @@ def read(
         problems += found.problems
     own = read_servers(settings.get("servers", {}), where="pack.mcp.servers", lookup=lookup)
     configs.update(own.configs)
+    hosts = {} if wrong else settings.get("hosts", {})
+    for name, config in configs.items():
+        if config.remote:
+            allow = [*net.get("allow", ()), *config.net.get("allow", ())]
+            configs[name] = attrs.evolve(config, net={**net, "allow": allow}, hosts=hosts)
     return Servers(configs, (*problems, *own.problems))
+
+
+def _net(settings: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Problem]]:
+    """Return what requests may do, as the policy says; a slip opens nothing."""
+    from toolcrib_net import NetPolicy  # noqa: PLC0415 - only settings that are read need it
+
+    table, hosts = settings.get("net", {}), settings.get("hosts", {})
+    try:
+        NetPolicy.from_table(table)
+    except (ValueError, TypeError, AttributeError) as error:
+        return {}, [Problem("", f"pack.mcp.net: {error}")]
+    if not isinstance(hosts, Mapping) or not all(isinstance(v, list) for v in hosts.values()):
+        return {}, [Problem("", "pack.mcp.hosts: a table of lists of addresses is wanted")]
+    return table, []
