@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from .calls import incoming_calls, outgoing_calls
 from .checks import diagnostics, status
 from .definition import pack
 from .reads import definition, hover, implementation, references, type_definition
-from .symbols import incoming_calls, outgoing_calls, symbols, workspace_symbols
+from .symbols import symbols, workspace_symbols
 from .writes import code_action, code_actions, format_, rename
 
 

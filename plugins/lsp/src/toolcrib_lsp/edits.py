@@ -20,11 +20,14 @@ from .positions import at_units, line_starts
 from .texts import Snapshot, Texts
 
 
-__all__ = ["FileChange", "Plan", "files_of", "miscounted", "plan_of"]
+__all__ = ["FileChange", "Plan", "files_of", "miscounted", "plan_of", "replaced"]
 
 _OWN = frozenset({"toolcrib.toml", "toolcrib.lock"})
 _MOST_FILES = 1000
 _LONGEST_DIFF = 200_000
+
+
+Span = tuple[int, int, str]
 
 
 @attrs.frozen(kw_only=True)
@@ -37,6 +40,8 @@ class FileChange:
         after: Its bytes afterwards; None: it is gone.
         edits: How many places change.
         came_from: For a moved file, where it was.
+        spans: What is replaced by what, where that is all that happens: from and up to
+            which character of the text, and the new text; by place.
     """
 
     path: str
@@ -44,6 +49,7 @@ class FileChange:
     after: bytes | None
     edits: int = 0
     came_from: str | None = None
+    spans: tuple[Span, ...] = ()
 
     @property
     def kind(self) -> Literal["created", "updated", "deleted"]:
@@ -114,6 +120,17 @@ def _kept(text: str) -> list[str]:
     return [text[a:b] for a, b in pairwise(starts) if a < b]
 
 
+def replaced(snapshot: Snapshot, spans: Sequence[Span]) -> Snapshot:
+    """Return a file with some places replaced, which are in order and do not overlap."""
+    out: list[str] = []
+    at = 0
+    for start, stop, new in spans:
+        out += [snapshot.text[at:start], new]
+        at = stop
+    out.append(snapshot.text[at:])
+    return Snapshot.of(snapshot.path, snapshot.encode("".join(out)))
+
+
 @attrs.define
 class _Working:
     """A file while the operations of an edit are carried out in memory."""
@@ -122,6 +139,7 @@ class _Working:
     snapshot: Snapshot | None
     edits: int = 0
     came_from: str | None = None
+    spans: tuple[Span, ...] = ()
 
 
 def files_of(edit: Any) -> set[str]:
@@ -217,6 +235,7 @@ class _Planner:
                     after=after,
                     edits=file.edits,
                     came_from=file.came_from,
+                    spans=file.spans,
                 )
             )
         if len(found) > _MOST_FILES:
@@ -254,10 +273,13 @@ class _Planner:
                 f"which is at version {opened.version}. Nothing was changed. Call again."
             )
             raise Failed(text, code="lsp.stale_edit")
-        file.snapshot = self._edited(path, file.snapshot, edits)
+        spans = self._spans(path, file.snapshot, edits)
+        # Further edits are about the text that the ones before have made.
+        file.spans = spans if file.snapshot.data == file.before else ()
+        file.snapshot = replaced(file.snapshot, spans)
         file.edits += len(edits)
 
-    def _edited(self, path: str, snapshot: Snapshot, edits: Sequence[Any]) -> Snapshot:
+    def _spans(self, path: str, snapshot: Snapshot, edits: Sequence[Any]) -> tuple[Span, ...]:
         starts = line_starts(snapshot.text)
         spans: list[tuple[int, int, int, str]] = []
         for number, edit in enumerate(edits):
@@ -272,19 +294,13 @@ class _Planner:
                 raise ValueError(message)
             spans.append((start, stop, number, edit["newText"]))
         spans.sort(key=lambda span: span[:3])
-        out: list[str] = []
-        at = 0
-        for start, stop, _, new in spans:
-            if start < at:
-                text = (
-                    f"The server's edits of {shown(self._root, path)} overlap, so nobody can "
-                    "tell what is meant. Nothing was changed."
-                )
-                raise Failed(text, code="lsp.overlap")
-            out += [snapshot.text[at:start], new]
-            at = stop
-        out.append(snapshot.text[at:])
-        return Snapshot.of(path, snapshot.encode("".join(out)))
+        if any(begin < stop for (_, stop, _, _), (begin, _, _, _) in pairwise(spans)):
+            text = (
+                f"The server's edits of {shown(self._root, path)} overlap, so nobody can "
+                "tell what is meant. Nothing was changed."
+            )
+            raise Failed(text, code="lsp.overlap")
+        return tuple((start, stop, new) for start, stop, _, new in spans)
 
     def _create(self, each: Mapping[str, Any]) -> None:
         path = self._place(each["uri"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,11 +22,12 @@ from .spots import Spot
 __all__ = [
     "READING",
     "USAGE",
+    "at_spot",
     "definition",
     "hover",
     "implementation",
     "line_of",
-    "more_lines",
+    "listed",
     "reading",
     "references",
     "type_definition",
@@ -43,26 +44,53 @@ USAGE = "Name the place by its line and what stands there; columns need not be c
 _PLACE = {"path": "src/app.py", "line": 12, "name": "load"}
 
 
-@pack.tool(
-    **READING,
-    output_schema=Locations,
-    usage=[USAGE],
+def _finder(method: str, says: str) -> Callable[..., Awaitable[Result]]:
+    """Return the handler of a tool that asks for places of one kind; ``says`` describes it."""
+
+    async def find(
+        ctx: Context,
+        path: File,
+        *,
+        name: Name = None,
+        line: Line = None,
+        column: Column = None,
+        wait: Wait = 10,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Result:
+        target = Target(line=line, name=name, column=column)
+        return await _places(ctx, path, method, target, wait, limit, cursor)
+
+    find.__doc__ = says
+    return find
+
+
+def _reading(path: Path, **_: Any) -> Signature:
+    return Signature(reads=[resources.Path(path)])
+
+
+reading: Callable[..., Signature] = _reading
+"""Says what a question about a file touches."""
+
+_FINDING: Any = {**READING, "output_schema": Locations, "usage": [USAGE]}
+
+definition = pack.tool(
+    name="definition",
     examples=[("where the function called on line 12 is defined", _PLACE)],
+    **_FINDING,
+)(_finder("textDocument/definition", "Find where something is defined."))
+implementation = pack.tool(name="implementation", **_FINDING)(
+    _finder(
+        "textDocument/implementation",
+        "Find what implements an interface or overrides a method.",
+    )
 )
-async def definition(
-    ctx: Context,
-    path: File,
-    *,
-    name: Name = None,
-    line: Line = None,
-    column: Column = None,
-    wait: Wait = 10,
-    limit: Limit = 100,
-    cursor: Cursor = None,
-) -> Result:
-    """Find where something is defined."""
-    target = Target(line=line, name=name, column=column)
-    return await _places(ctx, path, "textDocument/definition", target, wait, limit, cursor)
+type_definition = pack.tool(name="type_definition", **_FINDING)(
+    _finder("textDocument/typeDefinition", "Find where the type of something is defined.")
+)
+definition.signature(reading)
+implementation.signature(reading)
+type_definition.signature(reading)
 
 
 @pack.tool(
@@ -97,40 +125,6 @@ async def references(
     )
 
 
-@pack.tool(**READING, output_schema=Locations, usage=[USAGE])
-async def implementation(
-    ctx: Context,
-    path: File,
-    *,
-    name: Name = None,
-    line: Line = None,
-    column: Column = None,
-    wait: Wait = 10,
-    limit: Limit = 100,
-    cursor: Cursor = None,
-) -> Result:
-    """Find what implements an interface or overrides a method."""
-    target = Target(line=line, name=name, column=column)
-    return await _places(ctx, path, "textDocument/implementation", target, wait, limit, cursor)
-
-
-@pack.tool(**READING, output_schema=Locations, usage=[USAGE])
-async def type_definition(
-    ctx: Context,
-    path: File,
-    *,
-    name: Name = None,
-    line: Line = None,
-    column: Column = None,
-    wait: Wait = 10,
-    limit: Limit = 100,
-    cursor: Cursor = None,
-) -> Result:
-    """Find where the type of something is defined."""
-    target = Target(line=line, name=name, column=column)
-    return await _places(ctx, path, "textDocument/typeDefinition", target, wait, limit, cursor)
-
-
 @pack.tool(**READING, output_schema=Hovers, usage=[USAGE])
 async def hover(
     ctx: Context,
@@ -144,7 +138,7 @@ async def hover(
     """Say what something is: its type, signature and documentation."""
     desk = await desk_of(ctx, path, wait=wait)
     target = Target(line=line, name=name, column=column)
-    answer = await desk.first("textDocument/hover", _at, target=target)
+    answer = await desk.first("textDocument/hover", at_spot, target=target)
     text = hover_text(answer.result)
     if not text:
         said = f"{answer.client.name} says nothing about {what_of(desk, answer)}."
@@ -163,7 +157,8 @@ def _first_line(text: str) -> str:
     return next((line[:120] for line in lines if line), "")
 
 
-def _at(client: Client, opened: Opened, spot: Spot | None) -> dict[str, Any]:
+def at_spot(client: Client, opened: Opened, spot: Spot | None) -> dict[str, Any]:
+    """Return the parameters of a question about the place that a call names."""
     if spot is None:  # pragma: no cover - a target is always given
         raise Unsupported("a question without a place", client.name)
     return position(client, opened, spot)
@@ -191,7 +186,7 @@ async def _places(
     desk = await desk_of(ctx, path, wait=wait)
     answer = await desk.first(
         method,
-        lambda client, opened, spot: {**_at(client, opened, spot), **more},
+        lambda client, opened, spot: {**at_spot(client, opened, spot), **more},
         target=target,
         across=method in {"textDocument/references", "textDocument/implementation"},
     )
@@ -209,14 +204,19 @@ async def _places(
         said = f"{answer.client.name} knows no {what} of {what_of(desk, answer)}."
         said += f" It says: {answer.said}" if answer.said else ""
         return Result(said, [Text(said)], plain(value), notes=answer.notes)
-    lines = [line_of(each) for each in shown]
-    lines += more_lines(answer, after)
     count = "1 place" if len(found) == 1 else f"{len(found)} places"
+    summary = f"{count}: {what} of {what_of(desk, answer)}"
+    return listed(answer, summary, [line_of(each) for each in shown], value)
+
+
+def listed(answer: Answer, summary: str, lines: list[str], value: Any, *notes: str) -> Result:
+    """Return a page of what was found: its lines, and whether and where it goes on."""
+    more = ["partial"] if value.cursor is not None else []
     return Result(
-        summary=f"{count}: {what} of {what_of(desk, answer)}",
-        content=[Text("\n".join(lines))],
+        summary=summary,
+        content=[Text("\n".join([*lines, *_more_lines(answer, value.cursor)]))],
         structured=plain(value),
-        notes=[*answer.notes, *(["partial"] if after else [])],
+        notes=[*answer.notes, *notes, *more],
     )
 
 
@@ -226,7 +226,7 @@ def line_of(location: Location) -> str:
     return f"{at}: {location.text}" if location.text else at
 
 
-def more_lines(answer: Answer, after: str | None) -> list[str]:
+def _more_lines(answer: Answer, after: str | None) -> list[str]:
     """Return what else the model should know of an answer."""
     lines = []
     if after is not None:
@@ -242,16 +242,5 @@ def more_lines(answer: Answer, after: str | None) -> list[str]:
     return lines
 
 
-def _reading(path: Path, **_: Any) -> Signature:
-    return Signature(reads=[resources.Path(path)])
-
-
-reading: Callable[..., Signature] = _reading
-"""Says what a question about a file touches."""
-
-
-definition.signature(reading)
 references.signature(reading)
-implementation.signature(reading)
-type_definition.signature(reading)
 hover.signature(reading)

@@ -1,4 +1,4 @@
-"""The tools that list symbols, and who calls whom."""
+"""The tools that list symbols: of one file, and by name in the whole workspace."""
 
 from __future__ import annotations
 
@@ -10,35 +10,32 @@ from typing import Annotated, Any
 
 from toolcrib import (
     Context,
-    Invalid,
     Length,
     Result,
     Signature,
-    Text,
     ToolFailure,
     Unavailable,
     resources,
 )
 
-from .answers import Reader, flattened, order
-from .asking import Answer, Desk, Target, desk_of, position
+from .answers import Reader, flattened
+from .asking import Answer, Desk, desk_of
 from .bench import Bench
-from .client import Client, Unsupported
+from .client import Client
 from .definition import pack, workbench
 from .documents import Opened
-from .outputs import Call, Calls, Symbol, Symbols, plain
+from .outputs import Symbol, Symbols
 from .paging import page
-from .parameters import Column, Cursor, File, Limit, Line, Name, Wait
-from .places import path_of, uri_of
-from .reads import READING, USAGE, line_of, more_lines, reading, what_of
+from .parameters import Cursor, File, Limit, Wait
+from .places import uri_of
+from .reads import READING, listed, reading
 from .spots import Spot
 from .words import symbol_kind
 
 
-__all__ = ["incoming_calls", "outgoing_calls", "symbols", "workspace_symbols"]
+__all__ = ["symbols", "workspace_symbols"]
 
 _MOST_LANGUAGES = 3
-_MOST_ITEMS = 20
 
 
 @pack.tool(
@@ -115,13 +112,8 @@ def _listed(
     lines = [_line(each, outline=outline) for each in shown]
     if not found:
         lines.append(f"{name} knows no symbol in {what}.")
-    lines += [*said, *more_lines(answer, after)]
-    return Result(
-        summary=f"{len(found)} symbols in {what}" if found else lines[0],
-        content=[Text("\n".join(lines))],
-        structured=plain(value),
-        notes=[*answer.notes, *notes, *(["partial"] if after else [])],
-    )
+    summary = f"{len(found)} symbols in {what}" if found else lines[0]
+    return listed(answer, summary, [*lines, *said], value, *notes)
 
 
 def _line(symbol: Symbol, *, outline: bool) -> str:
@@ -204,118 +196,3 @@ def _rank(query: str) -> Any:
 @workspace_symbols.signature
 def _(query: str, *, path: Path | None = None, **_: Any) -> Signature:
     return Signature(reads=[resources.Path(path if path is not None else Path())])
-
-
-@pack.tool(**READING, output_schema=Calls, usage=[USAGE])
-async def incoming_calls(
-    ctx: Context,
-    path: File,
-    *,
-    name: Name = None,
-    line: Line = None,
-    column: Column = None,
-    wait: Wait = 10,
-    limit: Limit = 100,
-    cursor: Cursor = None,
-) -> Result:
-    """Find the functions that call a function."""
-    target = Target(line=line, name=name, column=column)
-    return await _calls(ctx, path, target, "incoming", wait, limit, cursor)
-
-
-@pack.tool(**READING, output_schema=Calls, usage=[USAGE])
-async def outgoing_calls(
-    ctx: Context,
-    path: File,
-    *,
-    name: Name = None,
-    line: Line = None,
-    column: Column = None,
-    wait: Wait = 10,
-    limit: Limit = 100,
-    cursor: Cursor = None,
-) -> Result:
-    """Find the functions that a function calls."""
-    target = Target(line=line, name=name, column=column)
-    return await _calls(ctx, path, target, "outgoing", wait, limit, cursor)
-
-
-incoming_calls.signature(reading)
-outgoing_calls.signature(reading)
-
-
-async def _calls(
-    ctx: Context,
-    path: Path,
-    target: Target,
-    way: str,
-    wait: int,
-    limit: int,
-    cursor: str | None,
-) -> Result:
-    desk = await desk_of(ctx, path, wait=wait)
-
-    def at(client: Client, opened: Opened, spot: Spot | None) -> dict[str, Any]:
-        if spot is None:  # pragma: no cover - a target is always given
-            raise Unsupported("a question without a place", client.name)
-        return position(client, opened, spot)
-
-    async def follow(client: Client, items: Any) -> Any:
-        found = []
-        for item in items[:_MOST_ITEMS] if isinstance(items, list) else ():
-            method = f"callHierarchy/{way}Calls"
-            calls = await client.request(method, {"item": item}, until=desk.until)
-            found += [(item, call) for call in calls or () if isinstance(call, Mapping)]
-        return {"contents": True, "items": items, "calls": found}
-
-    answer = await desk.first(
-        "textDocument/prepareCallHierarchy", at, target=target, across=True, also=follow
-    )
-    if not isinstance(answer.result, Mapping) or not answer.result.get("items"):
-        text = (
-            f"{answer.client.name} sees no function in {what_of(desk, answer)}. Name the place "
-            "where one is defined or called."
-        )
-        raise Invalid("/name", text, code="lsp.no_function")
-    made = (_call(answer.reader, item, call, way) for item, call in answer.result["calls"])
-    found = sorted((c for c in made if c is not None), key=lambda c: order(c.location))
-    shown, after = page(found, limit, cursor, repr)
-    value = Calls(calls=tuple(shown), total=len(found), server=answer.client.name, cursor=after)
-    said = "Nothing calls" if way == "incoming" else "No call in"
-    lines = [text for each in shown for text in _call_lines(each)]
-    lines = lines or [f"{said} {what_of(desk, answer)}, says {answer.client.name}."]
-    summary = f"{len(found)} {way} calls of {what_of(desk, answer)}" if found else lines[0]
-    return Result(
-        summary=summary,
-        content=[Text("\n".join([*lines, *more_lines(answer, after)]))],
-        structured=plain(value),
-        notes=[*answer.notes, *(["partial"] if after else [])],
-    )
-
-
-def _call(
-    reader: Reader, item: Mapping[str, Any], call: Mapping[str, Any], way: str
-) -> Call | None:
-    other = call.get("from" if way == "incoming" else "to")
-    if not isinstance(other, Mapping):
-        return None
-    span = other.get("selectionRange") or other.get("range")
-    location = reader.location({"uri": other.get("uri"), "range": span})
-    # The places of the calls are in the file of who calls.
-    caller = path_of((other if way == "incoming" else item).get("uri"))
-    spans = call.get("fromRanges") or ()
-    places = [reader.place(caller, each) for each in spans] if caller else []
-    if location is None:
-        return None
-    return Call(
-        name=str(other.get("name", ""))[:200],
-        kind=symbol_kind(other.get("kind")),
-        location=location,
-        calls=tuple(sorted((p for p in places if p is not None), key=order)),
-    )
-
-
-def _call_lines(call: Call) -> list[str]:
-    at = f"{call.location.path}:{call.location.line}:{call.location.column}"
-    first = f"{at}: {call.kind} {call.name}"
-    return [first, *(f"    calls at {line_of(place)}" for place in call.calls)]

@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-import attrs
+from toolcrib import AtLeast, Context, Length, PackHost, Result, Signature, Text, resources
 
-from toolcrib import (
-    Access,
-    AtLeast,
-    Context,
-    Failed,
-    Length,
-    PackHost,
-    Refused,
-    Result,
-    Signature,
-    Text,
-    ToolFailure,
-    Unavailable,
-    resources,
-)
-
-from . import proposals
-from .applying import apply
-from .asking import Desk, Target, desk_at, desk_of, language_for
-from .bench import Bench
-from .definition import bench_of, pack
-from .edits import FileChange, Plan
-from .outputs import ActionFound, Actions, ChangedFile, Changes, plain
+from . import actions as offers
+from .asking import Target, desk_of
+from .carrying import Job, carry_out, previewed, signed
+from .definition import pack
+from .outputs import ActionFound, Actions, Changes, plain
 from .parameters import Column, File, Line, Name, Wait
-from .places import locate, shown
-from .proposals import Proposal
+from .proposals import formatted
 from .reads import READING, reading
-from .texts import digest_of
+from .renaming import renamed
 
 
 __all__ = ["code_action", "code_actions", "format_", "rename"]
 
-# A signature has two seconds; a server that is not ready by then is not waited for.
-_SIGNING = 1.5
-_MOST_DIFF = 8000
-_PATIENCE = 40
 _OPTIONS: Any = {
     "effects": {"fs_read", "fs_write"},
     "labels": {"reads_private", "returns_untrusted"},
@@ -57,27 +32,42 @@ LastLine: TypeAlias = Annotated[int | None, "Last line, from 1", AtLeast(1)]
 Kind: TypeAlias = Annotated[
     str | None, "Only this kind, such as quickfix, refactor or source.organizeImports"
 ]
-_Make = Callable[[Desk], Awaitable[Proposal]]
 
 
-@attrs.frozen
-class _Job:
-    """A call that writes: which it is, and how its plan is made.
+def _beside(tool: Any, job_of: Callable[..., Job], *, judged_by_plan: bool = True) -> None:
+    """Give a tool its preview, and a signature that names what its plan writes.
 
-    ``key`` tells it from calls with other arguments.
+    Args:
+        tool: The tool.
+        job_of: Makes the job of the tool's arguments.
+        judged_by_plan: Whether other files than the call's own may be written.
     """
 
-    path: Path
-    key: str
-    make: _Make
+    async def preview(host: PackHost, /, **arguments: Any) -> str:
+        return await previewed(host, job_of(**arguments))
+
+    async def signature(host: PackHost, /, **arguments: Any) -> Signature:
+        return await signed(host, job_of(**arguments))
+
+    tool.preview(preview)
+    tool.signature(signature if judged_by_plan else _one_file)
+
+
+def _one_file(path: Path, **_: Any) -> Signature:
+    return Signature(reads=[resources.Path(path)], writes=[resources.Path(path)])
 
 
 def _renaming(
-    path: Path, new_name: str, name: str | None, line: int | None, column: int | None
-) -> _Job:
+    path: Path,
+    new_name: str,
+    *,
+    name: str | None = None,
+    line: int | None = None,
+    column: int | None = None,
+) -> Job:
     target = Target(line=line, name=name, column=column)
     key = repr(("rename", str(path), new_name, target))
-    return _Job(path, key, lambda desk: proposals.renamed(desk, target, new_name))
+    return Job(path, key, lambda desk: renamed(desk, target, new_name))
 
 
 @pack.tool(
@@ -103,40 +93,18 @@ async def rename(
     column: Column = None,
 ) -> Result:
     """Rename something in all files that use it."""
-    return await _carry_out(ctx, _renaming(path, new_name, name, line, column))
+    job = _renaming(path, new_name, name=name, line=line, column=column)
+    return await carry_out(ctx, job)
 
 
-@rename.signature
-async def _(
-    host: PackHost,
-    /,
-    path: Path,
-    new_name: str,
-    *,
-    name: str | None = None,
-    line: int | None = None,
-    column: int | None = None,
-) -> Signature:
-    return await _signed(host, _renaming(path, new_name, name, line, column))
+_beside(rename, _renaming)
 
 
-@rename.preview
-async def _(
-    host: PackHost,
-    /,
-    path: Path,
-    new_name: str,
-    *,
-    name: str | None = None,
-    line: int | None = None,
-    column: int | None = None,
-) -> str | None:
-    return await _shown(host, _renaming(path, new_name, name, line, column))
-
-
-def _formatting(path: Path, first_line: int | None, last_line: int | None) -> _Job:
+def _formatting(
+    path: Path, *, first_line: int | None = None, last_line: int | None = None
+) -> Job:
     key = repr(("format", str(path), first_line, last_line))
-    return _Job(path, key, lambda desk: proposals.formatted(desk, first_line, last_line))
+    return Job(path, key, lambda desk: formatted(desk, first_line, last_line))
 
 
 @pack.tool(
@@ -152,24 +120,11 @@ async def format_(
     last_line: LastLine = None,
 ) -> Result:
     """Format a file, or some lines of it."""
-    return await _carry_out(ctx, _formatting(path, first_line, last_line))
+    job = _formatting(path, first_line=first_line, last_line=last_line)
+    return await carry_out(ctx, job)
 
 
-@format_.signature
-def _(path: Path, *, first_line: int | None = None, last_line: int | None = None) -> Signature:
-    return Signature(reads=[resources.Path(path)], writes=[resources.Path(path)])
-
-
-@format_.preview
-async def _(
-    host: PackHost,
-    /,
-    path: Path,
-    *,
-    first_line: int | None = None,
-    last_line: int | None = None,
-) -> str | None:
-    return await _shown(host, _formatting(path, first_line, last_line))
+_beside(format_, _formatting, judged_by_plan=False)
 
 
 @pack.tool(
@@ -190,7 +145,7 @@ async def code_actions(
     """List the fixes and refactorings that servers offer for a place."""
     desk = await desk_of(ctx, path, wait=wait)
     target = Target(line=line, name=name, column=column)
-    found = [_found(each) for each in await proposals.actions(desk, target, last_line, kind)]
+    found = [_found(each) for each in await offers.actions(desk, target, last_line, kind)]
     lines = [_action_line(each) for each in found]
     lines = lines or [f"Nothing is offered there by {desk.names}."]
     return Result(
@@ -203,7 +158,7 @@ async def code_actions(
 code_actions.signature(reading)
 
 
-def _found(action: proposals.Action) -> ActionFound:
+def _found(action: offers.Action) -> ActionFound:
     disabled = action.raw.get("disabled")
     reason = str(disabled.get("reason", "")) if isinstance(disabled, dict) else ""
     usable = not isinstance(disabled, dict)
@@ -230,10 +185,18 @@ def _action_line(action: ActionFound) -> str:
 
 
 def _acting(
-    path: Path, action: str, target: Target, last_line: int | None, kind: str | None
-) -> _Job:
+    path: Path,
+    action: str,
+    *,
+    name: str | None = None,
+    line: int | None = None,
+    column: int | None = None,
+    last_line: int | None = None,
+    kind: str | None = None,
+) -> Job:
+    target = Target(line=line, name=name, column=column)
     key = repr(("code_action", str(path), action, target, last_line, kind))
-    return _Job(path, key, lambda desk: proposals.chosen(desk, target, last_line, kind, action))
+    return Job(path, key, lambda desk: offers.chosen(desk, target, last_line, kind, action))
 
 
 @pack.tool(
@@ -258,179 +221,8 @@ async def code_action(
     kind: Kind = None,
 ) -> Result:
     """Do one of the fixes or refactorings that servers offer for a place."""
-    target = Target(line=line, name=name, column=column)
-    return await _carry_out(ctx, _acting(path, action, target, last_line, kind))
+    place: Any = {"name": name, "line": line, "column": column, "last_line": last_line}
+    return await carry_out(ctx, _acting(path, action, kind=kind, **place))
 
 
-@code_action.signature
-async def _(
-    host: PackHost,
-    /,
-    path: Path,
-    action: str,
-    *,
-    name: str | None = None,
-    line: int | None = None,
-    column: int | None = None,
-    last_line: int | None = None,
-    kind: str | None = None,
-) -> Signature:
-    target = Target(line=line, name=name, column=column)
-    return await _signed(host, _acting(path, action, target, last_line, kind))
-
-
-@code_action.preview
-async def _(
-    host: PackHost,
-    /,
-    path: Path,
-    action: str,
-    *,
-    name: str | None = None,
-    line: int | None = None,
-    column: int | None = None,
-    last_line: int | None = None,
-    kind: str | None = None,
-) -> str | None:
-    target = Target(line=line, name=name, column=column)
-    return await _shown(host, _acting(path, action, target, last_line, kind))
-
-
-async def _proposed(bench: Bench, job: _Job) -> Proposal:
-    """Make a plan without a call: for signatures and previews."""
-    place = locate(bench.root, job.path, None)
-    desk = await desk_at(bench, place, language_for(bench, place), wait=_PATIENCE)
-    return await job.make(desk)
-
-
-async def _signed(host: PackHost, job: _Job) -> Signature:
-    """Say which files a call would write, if its server can tell in time."""
-    bench = await bench_of(host)
-    bench.shown.pop(job.key, None)
-    reads = [resources.Path(job.path)]
-    making = asyncio.ensure_future(_proposed(bench, job))
-    try:
-        proposal = await asyncio.wait_for(asyncio.shield(making), _SIGNING)
-    except (TimeoutError, Unavailable):
-        # It goes on: the preview needs the same server, and will find it started.
-        making.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return Signature(reads=reads, writes=[resources.Any("path")])
-    except ToolFailure:
-        # There is nothing to write; a plan that differs later is not what was judged.
-        return Signature(reads=reads, writes=[resources.Path(job.path)])
-    except BaseException:
-        making.cancel()
-        raise
-    writes = [resources.Path(each.path) for each in proposal.plan.files]
-    return Signature(reads=reads, writes=writes or [resources.Path(job.path)])
-
-
-async def _shown(host: PackHost, job: _Job) -> str:
-    """Show what a call would write, and remember what was shown."""
-    bench = await bench_of(host)
-    bench.remember_shown(job.key, None)
-    proposal = await _proposed(bench, job)
-    bench.remember_shown(job.key, proposal.plan.digest)
-    if not proposal.plan.files:
-        return f"{proposal.server} has nothing to change."
-    title = f"{proposal.title}\n" if proposal.title else ""
-    return title + proposal.plan.diff()
-
-
-async def _carry_out(ctx: Context, job: _Job) -> Result:
-    desk = await desk_of(ctx, job.path, wait=_PATIENCE)
-    bench = desk.bench
-    proposal = await job.make(desk)
-    plan = proposal.plan
-    _same_as_shown(bench, job, plan)
-    _judged(getattr(ctx, "signature", None), plan)
-    if not plan.files:
-        said = f"{desk.place.shown}: {proposal.server} has nothing to change."
-        empty = Changes(files=(), server=proposal.server)
-        return Result(said, [Text(said)], plain(empty))
-    ctx.cancellation.check()
-    await _written(plan, ctx)
-    bench.refresh()
-    return _told(proposal)
-
-
-def _same_as_shown(bench: Bench, job: _Job, plan: Plan) -> None:
-    """Refuse to write anything else than what a person was shown."""
-    if job.key not in bench.shown:
-        return  # Nobody was asked.
-    digest = bench.shown.pop(job.key)
-    if digest is None:
-        text = "What would be written could not be shown. Nothing was changed. Call again."
-        raise Failed(text, code="lsp.not_shown")
-    if digest != plan.digest:
-        text = (
-            "What would be written is no longer what was shown. Nothing was changed. Look at "
-            "the files and call again."
-        )
-        raise Failed(text, code="lsp.changed")
-
-
-def _judged(signature: Signature | None, plan: Plan) -> None:
-    """Refuse files that the call was not authorised for."""
-    if signature is None:
-        return
-    writes = [r for r in signature.resources if r.type == "path" and r.access is Access.WRITE]
-    allowed = {r.value for r in writes}
-    if not writes or "" in allowed:
-        return
-    stray = [each.path for each in plan.files if each.path not in allowed]
-    if stray:
-        names = ", ".join(shown(plan.root, path) for path in stray[:10])
-        text = (
-            f"The change would reach further than the call was judged for: {names}. Nothing "
-            "was changed. Call again."
-        )
-        raise Refused(text, code="lsp.path_changed")
-
-
-async def _written(plan: Plan, ctx: Context) -> None:
-    """Write off the event loop, to the end even if the call is cancelled meanwhile."""
-    writing = asyncio.ensure_future(asyncio.to_thread(apply, plan, ctx.host.state))
-    try:
-        await asyncio.shield(writing)
-    except asyncio.CancelledError:
-        await asyncio.wait({writing})
-        raise
-
-
-def _told(proposal: Proposal) -> Result:
-    plan = proposal.plan
-    moved = {each.came_from: each.path for each in plan.files}
-    files = tuple(_changed(plan, each, moved) for each in plan.files if each.came_from is None)
-    lines = [_change_line(each) for each in files]
-    diff = plan.diff()
-    if len(diff) <= _MOST_DIFF:
-        lines.append(diff)
-    places = sum(each.edits for each in files)
-    count = "1 file" if len(files) == 1 else f"{len(files)} files"
-    return Result(
-        summary=f"{count} changed at {places} places",
-        content=[Text("\n".join(lines))],
-        structured=plain(Changes(files=files, server=proposal.server)),
-    )
-
-
-def _changed(plan: Plan, each: FileChange, moved: Mapping[str | None, str]) -> ChangedFile:
-    target = moved.get(each.path)
-    after, edits = each.after, each.edits
-    if target is not None:
-        there = next(f for f in plan.files if f.path == target)
-        after, edits = there.after, there.edits
-    return ChangedFile(
-        path=shown(plan.root, each.path),
-        change="moved" if target is not None else each.kind,
-        moved_to=shown(plan.root, target) if target is not None else None,
-        edits=edits,
-        digest=digest_of(after) if after is not None else None,
-    )
-
-
-def _change_line(each: ChangedFile) -> str:
-    moved = f" -> {each.moved_to}" if each.moved_to else ""
-    places = f" ({each.edits} places)" if each.edits else ""
-    return f"{each.change} {each.path}{moved}{places}"
+_beside(code_action, _acting)
