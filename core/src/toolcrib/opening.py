@@ -12,12 +12,26 @@ from .vocabulary import Idempotence
 
 if TYPE_CHECKING:
     from .catalog.stage import Catalog
+    from .context import Clock
+    from .jobs import MemoryJobs
+    from .jobs.durable import DurableJobs
     from .lock import Gate
     from .policy.value import Policy
     from .record.replays import Unfinished
 
 
-__all__ = ["gate_of", "may_resume", "own_paths"]
+__all__ = ["gate_of", "jobs_of", "may_resume", "own_paths"]
+
+
+def jobs_of(policy: Policy, clock: Clock, state: Path) -> MemoryJobs | DurableJobs:
+    """Return where jobs are kept: what is recorded on disk has jobs that outlive us too."""
+    if policy.ledger is None:
+        from .jobs import MemoryJobs  # noqa: PLC0415 - one of the two is needed
+
+        return MemoryJobs(clock)
+    from .jobs.durable import DurableJobs  # noqa: PLC0415 - as above
+
+    return DurableJobs(clock, state / "jobs")
 
 
 def may_resume(catalog: Catalog, call: Unfinished) -> bool:

@@ -82,6 +82,7 @@ class Toolbox:
         from .conversation.health import Health  # noqa: PLC0415 - see above
         from .events import EventLog  # noqa: PLC0415
         from .host import Folder, NobodyAsks, SystemClock  # noqa: PLC0415
+        from .opening import jobs_of  # noqa: PLC0415
         from .validator import Validators  # noqa: PLC0415
 
         self.policy = policy if policy is not None else Policy()
@@ -92,7 +93,7 @@ class Toolbox:
         self.validators = Validators()
         self.workspace = Folder(self.policy.workspace, trusted=self.policy.trusted)
         self.state = self.policy.state or places.state_folder()
-        self.jobs = jobs or self._own_jobs()
+        self.jobs = jobs or jobs_of(self.policy, self.clock, self.state)
         self._findings = findings
         self._given_ledger = ledger
         self._sessions: set[Session] = set()
@@ -112,16 +113,6 @@ class Toolbox:
         from .sync import SyncToolbox  # noqa: PLC0415 - only blocking callers pay for it
 
         return SyncToolbox(lambda: cls(policy, **parts))
-
-    def _own_jobs(self) -> MemoryJobs | DurableJobs:
-        """What is recorded on disk has jobs on disk, so that they outlive this process too."""
-        if self.policy.ledger is None:
-            from .jobs import MemoryJobs  # noqa: PLC0415 - see above
-
-            return MemoryJobs(self.clock)
-        from .jobs.durable import DurableJobs  # noqa: PLC0415 - see above
-
-        return DurableJobs(self.clock, self.state / "jobs")
 
     @cached_property
     def projections(self) -> ProjectionCache:

@@ -24,40 +24,43 @@ __all__ = ["activated"]
 
 async def activated(policy: Policy) -> list[Sign]:
     """Import each pack, open its sources, ask which tools are active; no tool is called."""
+    with Ledger.open(None) as scratch:
+        async with Toolbox(policy, ledger=scratch) as box:
+            return await _seen(box, policy)
+
+
+async def _seen(box: Toolbox, policy: Policy) -> list[Sign]:
     signs: list[Sign] = []
-    async with Toolbox(policy, ledger=Ledger.open(None)) as box:
-        for pack_id in box.catalog.packs:
-            answer = await box.activate(pack_id)
-            if not isinstance(answer, ActivePack):
-                line = f"toolcrib packs disable {box.catalog.packs[pack_id].distribution}"
-                signs.append(
-                    Sign(
-                        area="activation",
-                        state="fail",
-                        code=answer.code,
-                        text=answer.text,
-                        mend=mend(answer, policy) or (line,),
-                    )
-                )
-                continue
-            text = f"{answer.finding} loads, and is what its manifest says"
-            signs.append(Sign(area="activation", state="ok", text=text))
-        async with box.session() as session:
-            await session.view("mcp")
-            for pack in box.activator.active.values():
-                signs += _problems(pack)
-        for (_, _), live in sorted(box.catalog.sources.items()):
-            signs += (
+    for pack_id in box.catalog.packs:
+        answer = await box.activate(pack_id)
+        if not isinstance(answer, ActivePack):
+            line = f"toolcrib packs disable {box.catalog.packs[pack_id].distribution}"
+            signs.append(
                 Sign(
-                    area="sources", state="fail", code=r.code, text=r.text, mend=mend(r, policy)
+                    area="activation",
+                    state="fail",
+                    code=answer.code,
+                    text=answer.text,
+                    mend=mend(answer, policy) or (line,),
                 )
-                for r in live.refusals()
             )
-            if not live.stale:
-                text = f"{live.pack}.{live.source}: {len(live.tools)} tools"
-                signs.append(Sign(area="sources", state="ok", text=text))
-        _, events = box.news.read(0)
-        signs += _failures(event for event in events if isinstance(event, Event))
+            continue
+        text = f"{answer.finding} loads, and is what its manifest says"
+        signs.append(Sign(area="activation", state="ok", text=text))
+    async with box.session() as session:
+        await session.view("mcp")
+        for pack in box.activator.active.values():
+            signs += _problems(pack)
+    for (_, _), live in sorted(box.catalog.sources.items()):
+        signs += (
+            Sign(area="sources", state="fail", code=r.code, text=r.text, mend=mend(r, policy))
+            for r in live.refusals()
+        )
+        if not live.stale:
+            text = f"{live.pack}.{live.source}: {len(live.tools)} tools"
+            signs.append(Sign(area="sources", state="ok", text=text))
+    _, events = box.news.read(0)
+    signs += _failures(event for event in events if isinstance(event, Event))
     return signs
 
 

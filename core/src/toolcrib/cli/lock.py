@@ -195,8 +195,9 @@ def _connected(policy: Policy) -> Catalog:
     from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - as above
 
     async def connect() -> Catalog:
-        async with Toolbox(policy, ledger=Ledger.open(None)) as box:
-            return box.catalog
+        with Ledger.open(None) as scratch:
+            async with Toolbox(policy, ledger=scratch) as box:
+                return box.catalog
 
     return asyncio.run(connect())
 

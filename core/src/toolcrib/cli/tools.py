@@ -85,15 +85,16 @@ async def _declare(policy: Policy, dialect: str, *, strict: bool, mode: str | No
     from toolcrib.record import Ledger  # noqa: PLC0415 - --help must not pay for it
     from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - as above
 
-    async with (
-        Toolbox(policy, ledger=Ledger.open(None)) as box,
-        box.session(mode=mode) as session,
-    ):
-        try:
-            view = await session.view(dialect, strict=strict)
-        except LookupError as error:
-            complain(str(error.args[0]), code=EXIT["usage"])
-        problems(box.catalog.refusals)
+    with Ledger.open(None) as scratch:
+        async with (
+            Toolbox(policy, ledger=scratch) as box,
+            box.session(mode=mode) as session,
+        ):
+            try:
+                view = await session.view(dialect, strict=strict)
+            except LookupError as error:
+                complain(str(error.args[0]), code=EXIT["usage"])
+            problems(box.catalog.refusals)
     for tool_id, loss in view.losses:
         note(f"{tool_id}: {loss.keyword} at {loss.pointer or '/'} is {loss.kind}: {loss.text}")
     problems(view.refusals)
