@@ -261,6 +261,7 @@ def test_a_store_that_fails_costs_nothing_but_the_whole(go):
     assert len(result.content) == 1
     assert result.metadata["truncated"][0]["artifact"] is None
     assert "artifact" not in result.content[0].text
+    assert result.notes == ("truncated", "not_kept")
 
 
 def test_very_many_blocks_keep_the_first_and_last(go, store):

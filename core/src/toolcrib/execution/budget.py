@@ -49,7 +49,8 @@ async def bound(
     Args:
         result: What a handler gave.
         budget: Most characters; less than 200 counts as 200.
-        keep: Takes the whole of what is shortened; None: it is lost, and said so.
+        keep: Takes the whole of what is shortened; None: it is lost. What is lost is
+            said so, with the note ``not_kept``.
         binary: Most characters of base64 of one picture, sound or file.
     """
     sizes = [_size(block) for block in result.content]
@@ -75,6 +76,8 @@ def _marked(result: Result, content: list[Block], facts: list[dict[str, Any]]) -
     notes = result.notes
     if facts and "truncated" not in notes:
         notes = (*notes, "truncated")
+    if any(fact["artifact"] is None for fact in facts) and "not_kept" not in notes:
+        notes = (*notes, "not_kept")
     return attrs.evolve(
         result,
         summary=cut_text(result.summary, SUMMARY, inline=True).text,
