@@ -382,3 +382,39 @@ def test_a_process_is_told_from_a_later_one_with_its_number():
     assert is_alive(os.getpid(), start_of(os.getpid()))
     assert not is_alive(os.getpid(), "1")
     assert not is_alive(2**22 + 1, "1")
+
+
+def test_a_result_that_is_no_json_is_a_failure_and_not_a_job_without_end(tmp_path):
+    """It could not be told to the next process."""
+
+    class Odd(Kind):
+        async def run(self, control, arguments):
+            return {"set": {1, 2}}
+
+    async def scenario(mine, jobs, kind):
+        job = await mine.start("scripted", {})
+        ended = await mine.wait(job.id, timeout=30)
+        return ended.status, ended.error
+
+    status, error = run(tmp_path, scenario, Odd)
+    assert status == "failed"
+    assert "not JSON serializable" in error
+
+
+def test_jobs_of_a_process_that_died_meanwhile_take_nobodys_place(tmp_path):
+    """They are settled before somebody is told that too many run."""
+
+    async def scenario(mine, jobs, kind):
+        await mine.start("scripted", {"wait": True})
+        await jobs.close()
+        die(tmp_path)
+        give_to(tmp_path, os.getppid())
+        heir = DurableJobs(SystemClock(), tmp_path, most=1)
+        heir.register(Kind())
+        give_to(tmp_path, 1 << 30)
+        job = await heir.owned("alice").start("scripted", {})
+        status = [record.status for record in await heir.owned("alice").list()]
+        await heir.close()
+        return job.status, status[0]
+
+    assert run(tmp_path, scenario) == ("running", "lost")

@@ -109,6 +109,9 @@ TARGETS = {
     "mcp-five-thousand-tools": within(1.0, "1 s"),
     "mcp-hundred-servers": times_floor(1.25),
     "task-cycle": Target("≥ 0.7 × plain SQLite", lambda m: m.floor >= 0.7 * m.ours),
+    "task-writers": Target("≥ 0.5 × plain SQLite", lambda m: m.floor >= 0.5 * m.ours),
+    "task-page": times_floor(1.25),
+    "shell-run": _over_floor(3e-3, "3 ms"),
 }
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from toolcrib import Context, Pack, Unavailable
+from toolcrib import Context, Pack, Policy, Toolbox, Unavailable
 from toolcrib.host import NobodyAsks
 
 
@@ -153,3 +153,33 @@ def test_a_failure_in_what_a_thread_waits_for_is_the_handlers(within):
             return f"caught {failure.text}"
 
     assert _text(within(handler, sync=True)) == "caught gone"
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_context_counts_the_calls_of_its_conversation(tmp_path, durable):
+    """Those of conversations that it started too, refused ones not, over restarts."""
+    pack = Pack("own")
+
+    @pack.tool(effects=())
+    async def count(ctx: Context) -> str:
+        """Count."""
+        return str(ctx.calls)
+
+    policy = Policy(
+        local=[pack],
+        ledger=tmp_path / "ledger.sqlite" if durable else None,
+        state=tmp_path / "state",
+        workspace=tmp_path,
+    )
+
+    async def opened(names):
+        found = []
+        async with Toolbox(policy) as box:
+            for name in names:
+                async with box.session(name) as session:
+                    await session.call("own.unknown")
+                    found.append(_text(await session.call("own.count")))
+        return found
+
+    assert asyncio.run(opened(["c", "c", "c/sub", "cd", "c"])) == ["1", "2", "1", "1", "4"]
+    assert asyncio.run(opened(["c"])) == ["5" if durable else "1"]

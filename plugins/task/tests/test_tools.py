@@ -452,34 +452,52 @@ def _left(folder):
     return [line for line in listed.splitlines() if f"{folder}/state" in line]
 
 
+class Here:
+    """An app's own runner, in its process."""
+
+    async def run(self, task):
+        await asyncio.Event().wait()
+
+
+DYING = """
+import asyncio, os, sys
+from pathlib import Path
+from toolcrib import Allow, Policy, Toolbox
+from toolcrib_task import pack
+
+class Here:
+    async def run(self, task):
+        await asyncio.Event().wait()
+
+async def main(root):
+    policy = Policy(local=[pack], workspace=root / "ws", state=root / "state",
+                    ledger=root / "ledger.db")
+    async with Toolbox(policy, agents=Here()) as box, box.session("c") as session:
+        begun = await session.call(
+            "task.run", {"type": "any", "prompt": "x", "background": True},
+            approver=lambda q: Allow(by="t"))
+        print(begun.result.structured["id"], flush=True)
+        os.kill(os.getpid(), 9)
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
 def test_jobs_of_a_dead_host_do_not_stay_running(tmp_path):
     """Agents that lived in it are lost, and say so; their list is there for the next host."""
-
-    class Here:
-        """An app's own runner, in its process."""
-
-        async def run(self, task):
-            await asyncio.sleep(60)
-            return {}
-
-    async def begin(call, session, box):
-        job = (await call("run", type="any", prompt="x", background=True)).result.structured[
-            "id"
-        ]
-        database = box.jobs._database
-        database.execute("UPDATE jobs SET host_start = 'gone'")
-        box.jobs._live[job].stopping = False
-        box.jobs._kinds["agent"] = type("Kept", (), {"adopt": None, "name": "agent"})()
-        return job
-
-    job = scenario(tmp_path, begin, agents=Here(), ledger=tmp_path / "ledger.db")
+    (tmp_path / "ws").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", DYING, str(tmp_path)], capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
 
     async def look(call, session, box):
         return await call("jobs")
 
     listed = scenario(tmp_path, look, agents=Here(), ledger=tmp_path / "ledger.db")
     (found,) = listed.result.structured["jobs"]
-    assert (found["id"], found["status"]) == (job, "lost")
+    assert (found["id"], found["status"]) == (done.stdout.strip(), "lost")
     assert "gone" in found["error"]
 
 

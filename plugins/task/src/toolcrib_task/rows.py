@@ -13,11 +13,12 @@ from .model import PRIORITIES, NewTask, Task, TaskError
 
 __all__ = [
     "COLUMNS",
+    "NEXT_CHANGE",
+    "count_change",
     "current_change",
     "expire",
     "find_late",
     "insert",
-    "next_change",
     "position",
     "row_of",
     "seq_of",
@@ -52,12 +53,13 @@ def position(db: sqlite3.Connection, group: str, after: str) -> tuple[int, int]:
     return PRIORITIES.index(name), seq_of(task_id)
 
 
-def next_change(db: sqlite3.Connection) -> int:
-    """Return the number of the change that is being made."""
-    number: int = db.execute(
-        "UPDATE counter SET number = number + 1 RETURNING number"
-    ).fetchone()[0]
-    return number
+NEXT_CHANGE = "(SELECT number + 1 FROM counter)"
+"""Number of the change that is being made; :func:`count_change` makes it the last one."""
+
+
+def count_change(db: sqlite3.Connection) -> None:
+    """Note that a change was made, at the end of the transaction that makes it."""
+    db.execute("UPDATE counter SET number = number + 1")
 
 
 def current_change(db: sqlite3.Connection) -> int:
@@ -86,11 +88,9 @@ def insert(
     seq = db.execute(
         "INSERT INTO tasks (grp, title, description, status, priority, repeatable,"
         " metadata, created, updated, change) VALUES (?,?,?,'open',?,?,?,?,?,?)",
-        (
-            *(group, new.title, new.description, PRIORITIES.index(new.priority)),
-            *(new.repeatable, text, now, now, change),
-        ),
-    ).lastrowid
+        (group, new.title, new.description, PRIORITIES.index(new.priority), new.repeatable,
+         text, now, now, change),
+    ).lastrowid  # fmt: skip
     return Task(
         id=f"t{seq}",
         title=new.title,
@@ -119,13 +119,7 @@ def task_of(db: sqlite3.Connection, row: Sequence[Any]) -> Task:
         seq, title, description, status, priority, owner, lease, attempt, repeatable, version,
         needing, evidence, metadata, created, updated, change,
     ) = row  # fmt: skip
-    needs: list[sqlite3.Row] = []
-    if needing:
-        needs = db.execute(
-            "SELECT on_task, status FROM needs JOIN tasks ON seq = on_task WHERE task = ?"
-            " ORDER BY on_task",
-            (seq,),
-        ).fetchall()
+    depends_on, waits_for = _needs(db, seq) if needing else ((), ())
     return Task(
         id=f"t{seq}",
         title=title,
@@ -137,14 +131,25 @@ def task_of(db: sqlite3.Connection, row: Sequence[Any]) -> Task:
         attempt=attempt,
         repeatable=repeatable != 0,
         version=version,
-        depends_on=tuple([f"t{need[0]}" for need in needs]),
-        waits_for=tuple([f"t{need[0]}" for need in needs if need[1] != "done"]),
+        depends_on=depends_on,
+        waits_for=waits_for,
         evidence=evidence,
         metadata={} if metadata == "{}" else json.loads(metadata),
         created=created,
         updated=updated,
         change=change,
     )
+
+
+def _needs(db: sqlite3.Connection, seq: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return ids of all dependencies, and of those that are not done."""
+    needs = db.execute(
+        "SELECT on_task, status FROM needs JOIN tasks ON seq = on_task WHERE task = ?"
+        " ORDER BY on_task",
+        (seq,),
+    ).fetchall()
+    waits = tuple(f"t{other}" for other, status in needs if status != "done")
+    return tuple(f"t{other}" for other, _ in needs), waits
 
 
 def find_late(db: sqlite3.Connection, group: str, now: float) -> list[sqlite3.Row]:
@@ -171,9 +176,7 @@ def expire(db: sqlite3.Connection, group: str, now: float) -> None:
         db.execute(
             "UPDATE tasks SET status = ?, owner = CASE WHEN ? THEN NULL ELSE owner END,"
             " lease = NULL, evidence = coalesce(?, evidence), version = version + 1,"
-            " updated = ?, change = ? WHERE seq = ?",
-            (
-                *("open" if again else "uncertain", again, evidence, now),
-                *(next_change(db), row["seq"]),
-            ),
+            f" updated = ?, change = {NEXT_CHANGE} WHERE seq = ?",
+            ("open" if again else "uncertain", again, evidence, now, row["seq"]),
         )
+        count_change(db)

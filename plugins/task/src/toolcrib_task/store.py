@@ -24,11 +24,12 @@ from .lineage import Run
 from .model import LIMITS, PRIORITIES, NewTask, Task, TaskError
 from .rows import (
     COLUMNS,
+    NEXT_CHANGE,
+    count_change,
     current_change,
     expire,
     find_late,
     insert,
-    next_change,
     position,
     row_of,
     seq_of,
@@ -62,17 +63,23 @@ class SqliteTasks:
         check_new(tasks)
         now = self._time()
         with self.database.write() as db:
-            change = next_change(db)
+            change = current_change(db) + 1
             made = [insert(db, group, new, now=now, change=change) for new in tasks]
-            numbers = [seq_of(task.id) for task in made]
-            for place, new in enumerate(tasks):
-                if new.depends_on:
-                    others = resolved(new.depends_on, numbers, place)
-                    depend(db, group, numbers[place], others)
-            for place, new in enumerate(tasks):
-                if new.depends_on:
-                    made[place] = task_of(db, row_of(db, group, numbers[place]))
+            count_change(db)
+            if any(new.depends_on for new in tasks):
+                made = self._connected(db, group, tasks, made)
             return tuple(made)
+
+    @staticmethod
+    def _connected(
+        db: sqlite3.Connection, group: str, tasks: Sequence[NewTask], made: list[Task]
+    ) -> list[Task]:
+        """Let tasks of one request depend on others; return them as they are then."""
+        numbers = [seq_of(task.id) for task in made]
+        for place, new in enumerate(tasks):
+            if new.depends_on:
+                depend(db, group, numbers[place], resolved(new.depends_on, numbers, place))
+        return [task_of(db, row_of(db, group, seq)) for seq in numbers]
 
     # -- looking -----------------------------------------------------------------------
 
@@ -217,8 +224,7 @@ class SqliteTasks:
             row = db.execute(
                 "UPDATE tasks SET status = CASE WHEN status = 'working' THEN 'working' ELSE ?"
                 " END, owner = ?, lease = ?, attempt = attempt + (status = 'open'),"
-                " version = version + 1, updated = ?,"
-                " change = (SELECT number + 1 FROM counter)"
+                f" version = version + 1, updated = ?, change = {NEXT_CHANGE}"
                 f" WHERE seq = {which} RETURNING {COLUMNS}",
                 (
                     *("working" if working else "claimed", by, now + lease, now),
@@ -227,7 +233,7 @@ class SqliteTasks:
             ).fetchone()
             if row is None:
                 return None
-            db.execute("UPDATE counter SET number = number + 1")
+            count_change(db)
             return task_of(db, row)
 
     @staticmethod
@@ -249,21 +255,29 @@ class SqliteTasks:
         now = self._time()
         seq = seq_of(task_id)
         with self.database.write() as db:
-            expire(db, group, now)
-            before = task_of(db, row_of(db, group, seq))
+            before = self._as_it_is(db, group, seq, now)
             check_change(before, change, version=version, by=by)
-            number = next_change(db)
             if change.no_longer_on or change.depend_on:
                 self._edges(db, group, seq, change)
             values = _values(before, change, by=by, now=now)
             columns = "".join([f"{name} = ?, " for name in values])
             row = db.execute(
-                f"UPDATE tasks SET {columns}version = version + 1, updated = ?, change = ?"
-                f" WHERE seq = ? RETURNING {COLUMNS}",
-                (*values.values(), now, number, seq),
+                f"UPDATE tasks SET {columns}version = version + 1, updated = ?,"
+                f" change = {NEXT_CHANGE} WHERE seq = ? RETURNING {COLUMNS}",
+                (*values.values(), now, seq),
             ).fetchone()
-            freed = _set_free(db, seq, number) if change.status == "done" else []
+            freed = _set_free(db, seq) if change.status == "done" else []
+            count_change(db)
             return (task_of(db, row), *freed)
+
+    @staticmethod
+    def _as_it_is(db: sqlite3.Connection, group: str, seq: int, now: float) -> Task:
+        """Return a task; where the lease of its owner has ended, it is handed back first."""
+        task = task_of(db, row_of(db, group, seq))
+        if task.lease is None or task.lease >= now:
+            return task
+        expire(db, group, now)
+        return task_of(db, row_of(db, group, seq))
 
     @staticmethod
     def _edges(db: sqlite3.Connection, group: str, seq: int, change: Change) -> None:
@@ -282,8 +296,7 @@ class SqliteTasks:
         now = self._time()
         seq = seq_of(task_id)
         with self.database.write() as db:
-            expire(db, group, now)
-            task = task_of(db, row_of(db, group, seq))
+            task = self._as_it_is(db, group, seq, now)
             check_change(task, Change(), version=version, by=by)
             rows = db.execute("SELECT task FROM needs WHERE on_task = ?", (seq,)).fetchall()
             if rows:
@@ -292,7 +305,8 @@ class SqliteTasks:
                 raise TaskError("task.needed", text)
             db.execute("DELETE FROM needs WHERE task = ?", (seq,))
             db.execute("DELETE FROM tasks WHERE seq = ?", (seq,))
-            db.execute("INSERT INTO gone VALUES (?, ?, ?)", (seq, group, next_change(db)))
+            db.execute(f"INSERT INTO gone VALUES (?, ?, {NEXT_CHANGE})", (seq, group))
+            count_change(db)
 
     # -- sub-agents --------------------------------------------------------------------
 
@@ -319,14 +333,14 @@ class SqliteTasks:
         self.database.close()
 
 
-def _set_free(db: sqlite3.Connection, seq: int, number: int) -> list[Task]:
+def _set_free(db: sqlite3.Connection, seq: int) -> list[Task]:
     """Count down what waits for a task that is done now; return what is ready by that."""
     if db.execute("SELECT 1 FROM needs WHERE on_task = ? LIMIT 1", (seq,)).fetchone() is None:
         return []
     rows = db.execute(
-        "UPDATE tasks SET waiting = waiting - 1, change = ? WHERE seq IN"
+        f"UPDATE tasks SET waiting = waiting - 1, change = {NEXT_CHANGE} WHERE seq IN"
         f" (SELECT task FROM needs WHERE on_task = ?) RETURNING {COLUMNS}",
-        (number, seq),
+        (seq,),
     ).fetchall()
     return [task for task in [task_of(db, row) for row in rows] if task.ready]
 
