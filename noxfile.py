@@ -67,10 +67,12 @@ def schema_suite(session: nox.Session) -> str:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run every test that needs only what pip provides."""
+    """Run every test that needs only what pip provides; on newer Pythons those of the core."""
     install(session, "test")
     environment = {"TOOLCRIB_SCHEMA_SUITE": schema_suite(session)}
-    session.run("python", "-m", "pytest", *(session.posargs or PARALLEL), env=environment)
+    paths = () if session.python == PYTHONS[0] else ("core/tests",)
+    arguments = session.posargs or (*PARALLEL, *paths)
+    session.run("python", "-m", "pytest", *arguments, env=environment)
 
 
 @nox.session(python="3.11")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import contextlib
 import sqlite3
 
 import pytest
@@ -91,9 +92,8 @@ def test_a_call_that_nobody_finished_is_told(home, desk, signs):
 
 def _begun(home):
     try:
-        with sqlite3.connect(home.state / "ledger.sqlite") as connection:
+        with contextlib.closing(sqlite3.connect(home.state / "ledger.sqlite")) as connection:
             (count,) = connection.execute("SELECT count(*) FROM calls").fetchone()
-        connection.close()
     except sqlite3.Error:
         return False
     return count > 0
