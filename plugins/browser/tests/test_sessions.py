@@ -23,7 +23,8 @@ def test_sessions_never_see_each_others_pages_cookies_or_storage(site, browser, 
             f"<title>{name}</title><h1>page of {name}</h1><p>cookie {seen}</p><p id=o>-</p>"
             f'<a href="/w?{name}" target="_blank">open</a>'
             f'<script>document.cookie="c={name}";'
-            f'o.textContent = "stored " + localStorage.who; localStorage.who = "{name}"</script>'
+            'o.textContent = "stored " + localStorage.who;'
+            f'localStorage.who = "{name}"</script>'
         )
         return ok(body)
 

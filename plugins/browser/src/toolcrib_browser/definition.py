@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from collections.abc import AsyncIterator
 
 from toolcrib import Context, Pack
 
 from .desk import Desk
 from .engine import Engine
+from .openings import tag
 from .settings import BrowserSettings
 
 
@@ -29,7 +32,9 @@ async def engine(ctx: Context) -> AsyncIterator[Engine]:
 @pack.resource(scope="session")
 async def desk(ctx: Context) -> AsyncIterator[Desk]:
     """Own what one session has open."""
-    found = Desk(await ctx.use(engine))
+    shared = await ctx.use(engine)
+    folder = await asyncio.to_thread(lambda: ctx.host.state / "openings")
+    found = Desk(shared, await asyncio.to_thread(tag, folder, ctx.conversation))
     try:
         yield found
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import secrets
 import time
 
 from collections import OrderedDict
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Desk"]
 
 _REMEMBERED = 64
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _TOGETHER = 5.0
 _ENDED = "the browser ended, and its pages with it"
 _STOPPED = "This page was stopped: it belongs to another origin than the page that opened it."
@@ -39,6 +37,7 @@ class Desk:
 
     Args:
         engine: The browser.
+        tag: What its ids end in; no other opening of the conversation has the same.
 
     Attributes:
         tabs: The open pages, the oldest first.
@@ -46,14 +45,14 @@ class Desk:
         secrets: Values that were typed for the session, by the name of the secret.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, tag: str) -> None:
         self.engine = engine
         self.gate = Gate(engine.settings.queue)
         self.tabs: OrderedDict[str, Tab] = OrderedDict()
         self.selected = ""
         self.secrets: dict[str, str] = {}
         # Ids of an earlier opening of the conversation must never name a page of this one.
-        self._tag = "".join(secrets.choice(_ALPHABET) for _ in range(4))
+        self._tag = tag
         self._pages = self._looks = 0
         self._gone: OrderedDict[str, str] = OrderedDict()
         self._closed_at: dict[str, float] = {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolcrib import Busy
 
 from .launching import OWN_HOSTS, Running, launch
+from .origins import host_of, origin_of
 from .settings import BrowserSettings
 
 
@@ -107,7 +108,7 @@ class Engine:
         return self.settings.requests.admits_place(host, port)
 
     def _note(self, decision: Any) -> None:
-        place = (decision.host, decision.port)
+        place = _place(decision.host, decision.port)
         self._refused.pop(place, None)
         if decision.code is not None:
             self._refused[place] = (decision.code, decision.text)
@@ -128,3 +129,14 @@ class Engine:
             proxy, self._proxy = self._proxy, None
             if proxy is not None:
                 await proxy.__aexit__(None, None, None)
+
+
+def _place(host: str, port: int) -> tuple[str, int]:
+    """Return host and port of a decision; a refused address comes as it was asked for."""
+    if port:
+        return host, port
+    try:
+        origin = origin_of(host if "://" in host else f"https://{host}")
+    except ValueError:
+        return host, 0
+    return host_of(origin), int(origin.rpartition(":")[2])

@@ -101,4 +101,6 @@ def plain(value: Any) -> Any:
 
 
 def _listed(_: Any, __: Any, value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_listed(None, None, each) for each in value]
+    return value
