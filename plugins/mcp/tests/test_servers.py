@@ -303,6 +303,7 @@ def test_connections_close_in_any_order_from_any_task(tmp_path: Path, peer: Any)
 
     from types import SimpleNamespace
 
+    from toolcrib_mcp.remotejobs import RemoteJobs
     from toolcrib_mcp.server import Server
     from toolcrib_mcp.settings import read_servers
 
@@ -317,7 +318,8 @@ def test_connections_close_in_any_order_from_any_task(tmp_path: Path, peer: Any)
             agents=None,
             clock=SimpleNamespace(monotonic=time.monotonic),
         )
-        servers = {n: Server(configs[n], host) for n in "abc"}
+        jobs = RemoteJobs(lambda name: servers[name])
+        servers = {n: Server(configs[n], host, jobs) for n in "abc"}
         for server in servers.values():
             await server.open(lambda: None)
         unrelated = asyncio.create_task(asyncio.sleep(30))

@@ -21,6 +21,7 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_kit import until
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 
 SERVER = Path(__file__).with_name("served.py")
@@ -207,6 +208,47 @@ def test_each_client_has_a_session_of_its_own(port: Port) -> None:
             assert (await bob.call_tool("desk_recall", {})).content[0].text == "nothing"
             assert not (await alice.call_tool("desk_write", {"text": "x"})).is_error
             assert (await bob.call_tool("desk_write", {"text": "x"})).is_error
+
+    asyncio.run(main())
+
+
+def test_clients_without_sessions_are_told_apart_by_token_and_name(port: Port) -> None:
+    """The newer revision has no session: another token or another program is another client."""
+
+    async def main() -> None:
+        async def recalled(who: str, name: str) -> str:
+            about = types.Implementation(name=name, version="1")
+            async with port.client(who, mode="auto", client_info=about) as client:
+                assert client.session.protocol_version in MODERN_PROTOCOL_VERSIONS
+                return (await client.call_tool("desk_recall", {})).content[0].text
+
+        about = types.Implementation(name="editor", version="1")
+        async with port.client("alice", mode="auto", client_info=about) as client:
+            await client.call_tool("desk_remember", {"text": "for the editor alone"})
+        assert await recalled("alice", "editor") == "for the editor alone"
+        assert await recalled("alice", "terminal") == "nothing"
+        assert await recalled("bob", "editor") == "nothing"
+
+    asyncio.run(main())
+
+
+def test_one_token_cannot_keep_others_out(tmp_path: Path) -> None:
+    """Its oldest idle client makes room for its next; others are not asked to."""
+    from toolcrib import Policy, Toolbox
+
+    from toolcrib_mcp.gateway import Clients
+
+    async def main() -> None:
+        policy = Policy(workspace=tmp_path, state=tmp_path / ".state")
+        async with Toolbox(policy) as box:
+            clients = Clients(box)
+            other = await clients.of("other\n1", "bob")
+            first = await clients.of("one\n0", "alice")
+            for number in range(1, 101):
+                await clients.of(f"one\n{number}", "alice")
+            assert await clients.of("other\n1", "bob") is other
+            assert await clients.of("one\n0", "alice") is not first
+            await clients.close()
 
     asyncio.run(main())
 

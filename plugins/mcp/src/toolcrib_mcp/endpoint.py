@@ -20,11 +20,13 @@ import attrs
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .events import Kept
 from .gateway import Clients
 from .handlers import Served
 from .stdio import PipeReader, PipeWriter
+from .texts import one_line
 
 
 __all__ = [
@@ -37,7 +39,7 @@ __all__ = [
     "serve_stdio",
 ]
 
-_PRINCIPAL = "toolcrib.principal"
+_HOLDER = "toolcrib.holder"
 _SESSION = b"mcp-session-id"
 _BODY = 4 * 1024 * 1024
 
@@ -111,8 +113,8 @@ class Tokens:
         """Make it from token → principal."""
         return cls({_digest(token): name for token, name in tokens.items()})
 
-    def principal(self, header: bytes) -> str | None:
-        """Return whom an Authorization header stands for, or None."""
+    def holder(self, header: bytes) -> tuple[str, str] | None:
+        """Return whom an Authorization header stands for, and by which token; or None."""
         kind, _, token = header.partition(b" ")
         if kind.lower() != b"bearer" or not token:
             return None
@@ -121,7 +123,7 @@ class Tokens:
         # All of them, always: how long it takes says nothing.
         for digest, name in self._digests.items():
             if hmac.compare_digest(digest, wanted):
-                found = name
+                found = name, digest.hex()[:32]
         return found
 
 
@@ -152,29 +154,30 @@ class Guard:
         # Not every parser takes off the blanks that may stand around a value.
         scope["headers"] = [(key, value.strip(b" \t")) for key, value in scope["headers"]]
         headers = dict(scope["headers"])
-        principal: str | None = "local"
+        holder: tuple[str, str] | None = ("local", "local")
         if self._tokens is not None:
-            principal = self._tokens.principal(headers.get(b"authorization", b""))
-        if principal is None:
+            holder = self._tokens.holder(headers.get(b"authorization", b""))
+        if holder is None:
             await _refuse(send, 401, "a bearer token is wanted", b"Bearer")
             return
         session = headers.get(_SESSION)
-        if session is not None and self._owners.get(session, principal) != principal:
+        token = holder[1]
+        if session is not None and self._owners.get(session, token) != token:
             await _refuse(send, 404, "no such session")
             return
-        scope[_PRINCIPAL] = principal
+        scope[_HOLDER] = holder
 
         async def sent(message: Any) -> None:
             if message["type"] == "http.response.start":
                 for key, value in message.get("headers", ()):
                     if key.lower() == _SESSION and len(self._owners) < 100_000:
-                        self._owners.setdefault(value, principal)
+                        self._owners.setdefault(value, token)
             await send(message)
 
         await self._app(scope, receive, sent)
         if scope["method"] == "DELETE" and session is not None:
             self._owners.pop(session, None)
-            await self._clients.forget(f"{principal}\n{session.decode('latin-1')}")
+            await self._clients.forget(f"{token}\n{session.decode('latin-1')}")
 
 
 async def _refuse(send: Any, status: int, text: str, challenge: bytes | None = None) -> None:
@@ -190,17 +193,22 @@ async def _refuse(send: Any, status: int, text: str, challenge: bytes | None = N
 
 
 def identify_http(ctx: ServerRequestContext[Any, Any]) -> tuple[str, str]:
-    """Return which client a request is of: its session, or else its principal.
+    """Return which client a request is of, and whom it stands for.
 
-    Without a session and with one principal for all, clients cannot be told apart; then
-    they share nothing but what belongs to that principal.
+    A client is a token and a session. The newer revision has no sessions: there a client
+    is a token and the name and version that it gives itself. That name is no secret, so
+    who must be kept apart from others needs a token of their own.
     """
     request = ctx.request
     if request is None:
-        return "local", "local"
-    principal = request.scope.get(_PRINCIPAL, "local")
-    session = request.headers.get("mcp-session-id", "")
-    return f"{principal}\n{session}", principal
+        return "local\nlocal", "local"
+    principal, token = request.scope.get(_HOLDER, ("local", "local"))
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return f"{token}\n{request.headers.get('mcp-session-id', '')}", principal
+    said = ctx.session.client_params
+    about = said.client_info if said is not None else None
+    named = one_line(f"{about.name} {about.version}", 200) if about is not None else ""
+    return f"{token}\n\n{named}", principal
 
 
 def http_app(

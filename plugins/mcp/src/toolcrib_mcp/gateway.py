@@ -37,6 +37,7 @@ _NEEDED: dict[str, dict[str, Any]] = {
     "mcp.no_tasks": {"extensions": {TASKS: {}}},
 }
 _MOST_CLIENTS = 1000
+_MOST_OF_ONE = 100
 _ONCE, _ALWAYS, _NO = "allow once", "allow this and others like it", "deny"
 
 
@@ -83,12 +84,18 @@ class Client:
         self._aliases: dict[str, str] = {}
         self._declared: list[dict[str, Any]] = []
         self._running: dict[str, Running] = {}
+        self._calls = 0
         self._task_after = task_after
         self.long = LongCalls()
         self.subscribed: set[str] = set()
         self._loaded = 0
         self._opening = asyncio.Lock()
         self._open = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs for it, or is kept for it."""
+        return bool(self._calls or self._running or self.long.all())
 
     async def open(self) -> Client:
         """Open the session, once."""
@@ -139,6 +146,14 @@ class Client:
         Raises:
             MCPError: there is no such tool for this client.
         """
+        self._calls += 1
+        try:
+            return await self._called(channel, name, arguments)
+        finally:
+            self._calls -= 1
+            self.used = time.monotonic()
+
+    async def _called(self, channel: Channel, name: str, arguments: Mapping[str, Any]) -> Any:
         view = await self.view()
         wire = self._aliases.get(name, name)
         if view.projection(wire) is None and not self._is_hidden(view, wire):
@@ -331,13 +346,31 @@ class Clients:
         """Return a client, new or known; idle ones make room."""
         client = self._clients.get(key)
         if client is None:
-            await self.expire()
-            if len(self._clients) >= _MOST_CLIENTS:
-                message = "too many clients are connected; try again later"
-                raise MCPError(code=types.INTERNAL_ERROR, message=message)
-            client = Client(self.toolbox, principal, **self._options)
-            self._clients[key] = client
+            await self._make_room(key.partition("\n")[0])
+            # Its second request may have come meanwhile.
+            client = self._clients.get(key)
+        if client is None:
+            client = self._clients[key] = Client(self.toolbox, principal, **self._options)
         return await client.open()
+
+    async def _make_room(self, holder: str) -> None:
+        """See to it that nobody who comes in often keeps others out.
+
+        Raises:
+            MCPError: there is no room.
+        """
+
+        def own() -> list[str]:
+            return [key for key in self._clients if key.partition("\n")[0] == holder]
+
+        idle = [key for key in own() if not self._clients[key].busy]
+        if len(own()) >= _MOST_OF_ONE and idle:
+            await self.forget(min(idle, key=lambda key: self._clients[key].used))
+        if len(self._clients) >= _MOST_CLIENTS:
+            await self.expire()
+        if len(own()) >= _MOST_OF_ONE or len(self._clients) >= _MOST_CLIENTS:
+            message = "too many clients are connected; try again later"
+            raise MCPError(code=types.INTERNAL_ERROR, message=message)
 
     async def prime(self) -> None:
         """Look at the catalog as a new client would: what is projected is kept for all."""
@@ -360,7 +393,7 @@ class Clients:
         """Close the sessions of clients that have not been heard of for long."""
         old = time.monotonic() - self._idle
         for key, client in list(self._clients.items()):
-            if client.used < old and not client.long.all():
+            if client.used < old and not client.busy:
                 await self.forget(key)
 
     async def forget(self, key: str) -> None:
