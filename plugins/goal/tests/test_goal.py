@@ -324,13 +324,19 @@ def sessions(tmp_path, work, **more):
 
 ACTIONS = ("progress", "pause", "resume", "block", "edit", "request", "withdraw", "drop",
            "verdict")  # fmt: skip
+WHO = st.sampled_from(["mine", "child"])
+# What could do it comes often, among everything else.
 CALLS = st.lists(
-    st.tuples(
-        st.sampled_from(["mine", "child"]),
-        st.sampled_from([*ACTIONS, "create"]),
-        st.sampled_from(["", "x", "done"]),
-        st.booleans(),
-        st.sampled_from(["right", "wrong", None]),
+    st.one_of(
+        st.tuples(
+            WHO,
+            st.sampled_from([*ACTIONS, "create"]),
+            st.sampled_from(["", "x", "done"]),
+            st.booleans(),
+            st.sampled_from(["right", "wrong", None]),
+        ),
+        st.tuples(WHO, st.just("request"), st.just("ran them"), st.none(), st.none()),
+        st.tuples(WHO, st.just("verdict"), st.just("looked"), st.just(True), st.just("right")),
     ),
     max_size=12,
 )
