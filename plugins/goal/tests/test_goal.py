@@ -172,6 +172,17 @@ def test_each_way_to_end_has_a_state_of_its_own(goals):
     }
 
 
+def test_a_judge_that_fails_does_not_let_work_go_on(goals, goal):
+    """No verdict is no yes: it waits, and says so, until there is one or it is dropped."""
+    asked = act(goals, goal, "request", "done")
+    refused("goal.stale", lambda: judge(goals, asked, digest="0" * 64))
+    refused("goal.no_evidence", lambda: judge(goals, asked, grounds=""))
+    waiting = goals.get("w", goal.id)
+    assert (waiting.status, waiting.go_on) == ("verifying", False)
+    assert "waits for a verdict" in waiting.described()
+    refused("goal.transition", lambda: act(goals, waiting, "progress", "again"))
+
+
 def test_an_edited_objective_is_the_one_that_counts(goals, goal, tmp_path):
     """After a pause, and after a restart; a request about the old one is void."""
     asked = act(goals, goal, "request", "done")
