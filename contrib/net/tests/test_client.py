@@ -10,10 +10,10 @@ import pytest
 import trustme
 
 from toolcrib_net import Client, FixedResolver, NetError, Request
+from toolcrib_net.fixtures import PUBLIC
 from toolcrib_net.testing import Site, ok, reply
 
 
-PUBLIC = "127.0.0.2"
 NAMES = {"site.test": [PUBLIC], "other.test": [PUBLIC], "inner.test": ["127.0.0.1"]}
 
 

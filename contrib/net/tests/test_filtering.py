@@ -7,10 +7,10 @@ import socket
 import pytest
 
 from toolcrib_net import FilteringProxy, FixedResolver
+from toolcrib_net.fixtures import PUBLIC
 from toolcrib_net.testing import ok, reply
 
 
-PUBLIC = "127.0.0.2"
 NAMES = {"site.test": [PUBLIC], "inner.test": ["127.0.0.1"], "mixed.test": [PUBLIC, "::1"]}
 
 

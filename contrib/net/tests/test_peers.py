@@ -3,31 +3,19 @@
 import asyncio
 import gzip
 import os
-import shutil
-import socket
 import ssl
 import subprocess
 import threading
-import time
 
 import pytest
 import trustme
 
 from toolcrib_net import Client, FilteringProxy, FixedResolver, NetPolicy, Request
+from toolcrib_net.fixtures import PUBLIC, free_port, listens
 
 
 pytestmark = pytest.mark.peer
-PUBLIC = "127.0.0.2"
 NAMES = {"site.test": [PUBLIC], "other.test": [PUBLIC]}
-
-
-def needed(program):
-    """Return where a program is; under ``nox -s peers`` one that is absent is a failure."""
-    found = shutil.which(program) or shutil.which(program, path="/usr/sbin")
-    if found is None and not os.environ.get("TOOLCRIB_PEERS"):
-        pytest.skip(f"{program} is not installed")
-    assert found is not None, f"{program} is not installed"
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +28,6 @@ def policy(ca):
     context = ssl.create_default_context()
     ca.configure_trust(context)
     return NetPolicy(allow=[f"{PUBLIC}/32"], tls=context, deadline=10)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind((PUBLIC, 0))
-        return probe.getsockname()[1]
-
-
-def answers(port, limit=10.0):
-    """Wait until a server listens."""
-    until = time.monotonic() + limit
-    while time.monotonic() < until:
-        with socket.socket() as probe:
-            if probe.connect_ex((PUBLIC, port)) == 0:
-                return True
-        time.sleep(0.02)
-    return False
 
 
 async def app(scope, receive, send):
@@ -101,7 +72,7 @@ def hypercorn(ca, tmp_path):
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert answers(port)
+    assert listens(port)
     yield port
     loop.call_soon_threadsafe(stop.set)
     thread.join(10)
@@ -138,8 +109,7 @@ def test_body_over_http2_is_capped(hypercorn, policy):
 
 
 @pytest.fixture
-def nginx(ca, tmp_path):
-    program = needed("nginx")
+def nginx(ca, tmp_path, program):
     issued = ca.issue_cert("site.test")
     issued.private_key_pem.write_to_path(tmp_path / "key.pem")
     for blob in issued.cert_chain_pems:
@@ -172,8 +142,8 @@ http {{
   }}
 }}
 """)
-    process = subprocess.Popen([program, "-p", str(tmp_path), "-c", str(config)])
-    assert answers(port)
+    process = subprocess.Popen([program("nginx"), "-p", str(tmp_path), "-c", str(config)])
+    assert listens(port)
     yield port
     process.terminate()
     process.wait(10)
@@ -200,8 +170,10 @@ def test_redirect_of_nginx_to_an_inner_address_is_refused(nginx, policy):
     assert caught.value.code == "net.address_refused"
 
 
-def test_program_with_networking_of_its_own_goes_through_the_proxy(nginx, policy, ca, tmp_path):
-    curl = needed("curl")
+def test_program_with_networking_of_its_own_goes_through_the_proxy(
+    nginx, policy, ca, tmp_path, program
+):
+    curl = program("curl")
     ca.cert_pem.write_to_path(tmp_path / "ca.pem")
 
     async def main(url):

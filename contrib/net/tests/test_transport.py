@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from toolcrib_net import FixedResolver, NetError
+from toolcrib_net.fixtures import PUBLIC
 from toolcrib_net.testing import ok, reply
 
 
 httpx2 = pytest.importorskip("httpx2")
-PUBLIC = "127.0.0.2"
 NAMES = {"site.test": [PUBLIC], "inner.test": ["127.0.0.1"]}
 
 

@@ -1,60 +1,23 @@
-"""A site that stands for the public internet, and sessions that fetch from it.
-
-The site listens on 127.0.0.2, and policy names that address; every other address of this
-machine stays refused, so that reaching one is a failure of the test.
-"""
+"""Sessions that fetch from a site on this machine that stands for the public internet."""
 
 from __future__ import annotations
-
-import sys
 
 import pytest
 
 from toolcrib import Allow, Policy, Toolbox
-from toolcrib_net.testing import Site
+from toolcrib_net.fixtures import PUBLIC, connections, inner, program, site
 
 import toolcrib_web
 
 
-PUBLIC = "127.0.0.2"
+__all__ = ["connections", "inner", "program", "site", "text", "web"]
+
 HOSTS = {
     "site.test": [PUBLIC],
     "other.test": [PUBLIC],
     "inner.test": ["127.0.0.1"],
     "search.test": [PUBLIC],
 }
-
-_seen: list[tuple[str, int]] | None = None
-
-
-def _watch(event, arguments):
-    if event == "socket.connect" and _seen is not None and isinstance(arguments[1], tuple):
-        _seen.append(arguments[1][:2])
-
-
-sys.addaudithook(_watch)
-
-
-@pytest.fixture
-def connections():
-    """Every address that any socket of this process was connected to."""
-    global _seen  # noqa: PLW0603 - an audit hook cannot be taken back
-    _seen = []
-    yield _seen
-    _seen = None
-
-
-@pytest.fixture
-def site():
-    with Site(PUBLIC) as served:
-        yield served
-
-
-@pytest.fixture
-def inner():
-    with Site("127.0.0.1") as served:
-        served.add("/", b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret")
-        yield served
 
 
 class Web:

@@ -1,4 +1,4 @@
-"""A web server on this machine for tests: what it sends is up to the test, to the byte.
+"""Servers on this machine for tests: what they answer is up to the test, to the byte.
 
 ::
 
@@ -12,17 +12,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import ssl
+import struct
+import sys
 import threading
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from ipaddress import ip_address
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import attrs
 
 
-__all__ = ["Asked", "Responder", "Site", "ok", "reply"]
+__all__ = ["Asked", "NameServer", "Responder", "Site", "ok", "reply", "watched"]
 
 
 @attrs.frozen
@@ -173,3 +178,153 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     return Asked(method, path, headers, body)
+
+
+_HEAD = struct.Struct(">HHHHHH")
+_RECORD = struct.Struct(">HHHIH")
+_A, _CNAME, _AAAA = 1, 5, 28
+
+
+class NameServer:
+    """A name server over UDP, in a thread of its own, that answers otherwise each time.
+
+    Whoever resolves names through the system can be led to it; ``resolve`` asks it
+    directly, and makes it a resolver for a client.
+
+    Args:
+        names: Name → answers, which are given in turn to each kind of question; the last
+            one stays. An answer holds addresses, or another name for an alias.
+        host, port: Where it listens.
+
+    Attributes:
+        asked: The names that were asked for, once for each question, in order.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, Sequence[Sequence[str]]],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self.asked: list[str] = []
+        self._names = dict(names)
+        self._turns: dict[tuple[str, int], int] = {}
+        self._place = (host, port)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens, once entered."""
+        host, port = self._socket.getsockname()
+        return host, port
+
+    def __enter__(self) -> Self:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(self._place)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
+            last.sendto(b"", self.address)
+        self._thread.join(10)
+        self._socket.close()
+
+    def _run(self) -> None:
+        while True:
+            question, sender = self._socket.recvfrom(4096)
+            if not question:
+                return
+            self._socket.sendto(self._answer(question), sender)
+
+    def _answer(self, question: bytes) -> bytes:
+        number, _, _, _, _, _ = _HEAD.unpack_from(question)
+        labels, at = [], _HEAD.size
+        while size := question[at]:
+            labels.append(question[at + 1 : at + 1 + size].decode("ascii").lower())
+            at += size + 1
+        name, kind = ".".join(labels), struct.unpack_from(">H", question, at + 1)[0]
+        self.asked.append(name)
+        known = name in self._names
+        records = list(self._records(name, kind)) if known else []
+        head = _HEAD.pack(number, 0x8580 | (0 if known else 3), 1, len(records), 0, 0)
+        return head + question[_HEAD.size : at + 5] + b"".join(records)
+
+    def _records(self, name: str, kind: int) -> Iterator[bytes]:
+        answers = self._names[name]
+        turn = self._turns.get((name, kind), 0)
+        self._turns[name, kind] = turn + 1
+        for each in answers[min(turn, len(answers) - 1)]:
+            try:
+                address = ip_address(each)
+            except ValueError:
+                yield _record(_CNAME, _name(each))
+                # Asked for in turn, as a resolver would; all in one answer, as servers do.
+                yield from self._records(each, kind)
+                continue
+            if kind == (_A if address.version == 4 else _AAAA):
+                yield _record(kind, address.packed)
+
+    async def resolve(self, host: str) -> Sequence[str]:
+        """Return the addresses of a name, as the server gives them now."""
+        return await asyncio.to_thread(self._asking, host)
+
+    def _asking(self, host: str) -> list[str]:
+        found = []
+        for kind in (_A, _AAAA):
+            question = _name(host) + struct.pack(">HH", kind, 1)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+                asking.settimeout(10)
+                asking.sendto(_HEAD.pack(kind, 0x100, 1, 0, 0, 0) + question, self.address)
+                answer = asking.recv(4096)
+            at = _HEAD.size + len(question)
+            while at < len(answer):
+                _, type_, _, _, size = _RECORD.unpack_from(answer, at)
+                at += _RECORD.size + size
+                if type_ == kind:
+                    found.append(str(ip_address(answer[at - size : at])))
+        return found
+
+
+def _name(host: str) -> bytes:
+    """Return a name as messages hold it."""
+    labels = host.encode("ascii").split(b".")
+    return b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
+
+
+def _record(kind: int, data: bytes) -> bytes:
+    """Return a record of the name that was asked for, which nobody may keep."""
+    return _RECORD.pack(0xC00C, kind, 1, 0, len(data)) + data
+
+
+_watchers: list[list[tuple[str, int]]] = []
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[tuple[str, int]]]:
+    """Give every address that any socket of this process is connected to meanwhile."""
+    if _watch not in _installed:
+        sys.addaudithook(_watch)  # it cannot be taken back
+        _installed.append(_watch)
+    seen: list[tuple[str, int]] = []
+    _watchers.append(seen)
+    try:
+        yield seen
+    finally:
+        # By identity: two that have seen the same are equal.
+        _watchers[:] = [each for each in _watchers if each is not seen]
+
+
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and _watchers and isinstance(arguments[1], tuple):
+        for seen in _watchers:
+            seen.append(arguments[1][:2])
+
+
+_installed: list[object] = []
