@@ -552,3 +552,32 @@ def test_an_export_overwrites_nothing(space, tmp_path):
         assert (folder / name).read_bytes() == space.get(artifact.digest)
     listing = json.loads((folder / "artifacts.json").read_text())
     assert {v["digest"] for v in listing.values()} == {a.digest for a in space.list()}
+
+
+READERS = {
+    "list": lambda store, space, digest: space.list(),
+    "get": lambda store, space, digest: space.get(digest),
+    "put": lambda store, space, digest: space.put(b"more", media_type="a/b"),
+    "namespaces": lambda store, space, digest: store.namespaces(),
+    "heal": lambda store, space, digest: store.heal(),
+    "expire": lambda store, space, digest: store.expire(),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_an_index_that_is_damaged_is_said_with_a_way_back(store, space, root, reader):
+    """Whoever reads it; the bytes are still there."""
+    digest = space.put(b"kept" * 1000, media_type="a/b").digest
+    store.close()
+    path = root / "index.db"
+    data = bytearray(path.read_bytes())
+    data[100:] = b"\xff" * (len(data) - 100)
+    path.write_bytes(bytes(data))
+
+    def read():
+        again = ArtifactStore(root)
+        READERS[reader](again, again.namespace("conversation", "c"), digest)
+
+    with pytest.raises(RecordError, match="move it aside"):
+        read()
+    assert any(file.name == digest[7:] for file in files(root))

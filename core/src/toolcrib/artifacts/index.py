@@ -6,10 +6,10 @@ import os
 import sqlite3
 import threading
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -97,7 +97,7 @@ class Index:
             self._recognise(self._connection)
         except BaseException as error:
             self._connection.close()
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, sqlite3.Error | UnicodeDecodeError):
                 raise self._explain(error) from error
             raise
 
@@ -117,7 +117,7 @@ class Index:
         if version != _VERSION:
             connection.executescript(_SCHEMA)
 
-    def _explain(self, error: sqlite3.Error) -> RecordError:
+    def _explain(self, error: sqlite3.Error | UnicodeDecodeError) -> RecordError:
         text = (
             f"{self._path}: the index of artifacts cannot be used ({error}); check disk and "
             "modes, or move it aside: a scan then finds what is stored"
@@ -141,7 +141,7 @@ class Index:
                     self._connection.execute("ROLLBACK")
                     raise
                 self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise self._explain(error) from error
 
     def add(
@@ -199,21 +199,29 @@ class Index:
 
     def has(self, folder: str, name: str) -> bool:
         """Tell whether a namespace refers to a blob."""
+        statement = "SELECT 1 FROM artifacts WHERE folder = ? AND name = ? LIMIT 1"
+        return bool(self._rows(statement, (folder, name)))
+
+    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return the rows of one statement.
+
+        Raises:
+            RecordError: the file is damaged, or cannot be read.
+        """
         with self._lock:
-            found = self._connection.execute(
-                "SELECT 1 FROM artifacts WHERE folder = ? AND name = ? LIMIT 1", (folder, name)
-            ).fetchone()
-        return found is not None
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                raise self._explain(error) from error
 
     def list(self, folder: str, name: str | None = None) -> tuple[Artifact, ...]:
         """Return the references of a namespace, oldest first."""
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT name, size, media_type, title, created, expires, pinned "
-                "FROM artifacts WHERE folder = ?1 AND (?2 IS NULL OR name = ?2) "
-                "ORDER BY number",
-                (folder, name),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT name, size, media_type, title, created, expires, pinned "
+            "FROM artifacts WHERE folder = ?1 AND (?2 IS NULL OR name = ?2) "
+            "ORDER BY number",
+            (folder, name),
+        )
         return tuple(
             Artifact(
                 digest="sha256:" + name,
@@ -229,26 +237,23 @@ class Index:
 
     def sizes(self, folder: str) -> dict[str, tuple[int, bool]]:
         """Return size and pin of each blob of a namespace."""
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT name, max(size), max(pinned) FROM artifacts WHERE folder = ? "
-                "GROUP BY name",
-                (folder,),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT name, max(size), max(pinned) FROM artifacts WHERE folder = ? GROUP BY name",
+            (folder,),
+        )
         return {name: (size, bool(pinned)) for name, size, pinned in rows}
 
     def total(self, folder: str) -> tuple[int, int]:
         """Return how many blobs a namespace has, and their bytes."""
-        with self._lock:
-            row = self._connection.execute(
-                "SELECT items, total FROM namespaces WHERE folder = ?", (folder,)
-            ).fetchone()
-        return (row[0], row[1]) if row else (0, 0)
+        statement = "SELECT items, total FROM namespaces WHERE folder = ?"
+        for items, total in self._rows(statement, (folder,)):
+            return items, total
+        return 0, 0
 
     def namespaces(self) -> tuple[tuple[str, str], ...]:
         """Return folder and name of each namespace, by name."""
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT folder, name FROM namespaces ORDER BY name"
-            ).fetchall()
+        rows = self._rows("SELECT folder, name FROM namespaces ORDER BY name")
+        if any(not isinstance(value, str) for row in rows for value in row):
+            error = sqlite3.DatabaseError("the name of a namespace is no text")
+            raise self._explain(error)
         return tuple((row[0], row[1]) for row in rows)

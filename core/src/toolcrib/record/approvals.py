@@ -13,6 +13,7 @@ from toolcrib import canonical
 from toolcrib.errors import RecordError
 from toolcrib.question import Decision, Question
 
+from .damage import readable
 from .forms import (
     decision_from_json,
     decision_to_json,
@@ -186,7 +187,7 @@ class Approvals(Journal):
                 raise RecordError(text)
             conversation, call_id, standing = row
             if standing is not None:
-                return decision_from_json(canonical.loads(standing))
+                return _decision(standing)
             now = self._clock()
             body = (
                 f'{{"decision":{form},"question_id":{canonical.dumps(identity)},'
@@ -241,20 +242,27 @@ class Approvals(Journal):
             row = execute(
                 "SELECT value FROM keys WHERE scope = ? AND key = ?", (scope, key)
             ).fetchone()
-        return canonical.loads(row[0])
+        return _parsed(row[0])
 
 
+@readable
 def _inquiry(row: Any) -> Inquiry:
     body, decision, decided, closed = row
     return Inquiry(
         question=question_from_json(
             canonical.loads(body, max_bytes=_LARGEST, max_depth=10_000)
         ),
-        decision=None if decision is None else decision_from_json(_parsed(decision)),
+        decision=None if decision is None else _decision(decision),
         decided=decided,
         closed=bool(closed),
     )
 
 
+@readable
+def _decision(text: str) -> Decision:
+    return decision_from_json(canonical.loads(text, max_bytes=_LARGEST, max_depth=10_000))
+
+
+@readable
 def _parsed(text: str) -> canonical.JsonValue:
     return canonical.loads(text, max_bytes=_LARGEST, max_depth=10_000)

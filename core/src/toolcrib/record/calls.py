@@ -15,6 +15,7 @@ from toolcrib.outcome import Outcome, Refusal
 from toolcrib.signature import Signature
 from toolcrib.tool import Provenance
 
+from .damage import readable
 from .facts import Replay, ending, facts_of, refused_facts
 from .forms import outcome_to_json, text_of
 from .grants import USE_GRANT
@@ -203,8 +204,7 @@ class Calls(Replays):
         if row is None:
             text = f"call {call_id!r} has no intent, so it cannot have an outcome"
             raise StageError(text)
-        facts = canonical.dumps(canonical.loads(row[2])["call"])
-        return row[0], row[1], facts
+        return row[0], row[1], _call_in(row[2])
 
     def _unblock(self) -> None:
         """Write the outcomes that could not be written; raise if they still cannot."""
@@ -343,6 +343,12 @@ class Calls(Replays):
                 continue  # another process was faster
             closed.append(outcome)
         return tuple(closed)
+
+
+@readable
+def _call_in(body: str) -> str:
+    """Return what an intent says of its call, as canonical text."""
+    return canonical.dumps(canonical.loads(body)["call"])
 
 
 def check_name(conversation: str) -> None:

@@ -23,6 +23,8 @@ import attrs
 
 from toolcrib import canonical
 
+from .damage import readable
+
 
 __all__ = ["Anchor", "Entry", "Fault", "check", "check_export", "link"]
 
@@ -58,8 +60,13 @@ class Entry:
     digest: str
 
     @property
+    @readable
     def body(self) -> dict[str, Any]:
-        """What happened, as a JSON value."""
+        """What happened, as a JSON value.
+
+        Raises:
+            RecordError: it was damaged.
+        """
         value: dict[str, Any] = canonical.loads(self.text, max_bytes=1 << 28)
         return value
 

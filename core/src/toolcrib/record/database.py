@@ -123,9 +123,11 @@ _ADVICE: Final[Mapping[int, str]] = {
 }
 
 
-def explain(error: sqlite3.Error, place: str) -> RecordError:
+def explain(error: sqlite3.Error | UnicodeDecodeError, place: str) -> RecordError:
     """Return what a failure of SQLite means for the ledger, and what to do next."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if isinstance(error, UnicodeDecodeError) or "decode" in str(error):
+        code = sqlite3.SQLITE_CORRUPT  # a name or a text in it is none any more
     return RecordError(f"{place}: {_ADVICE.get(code, 'failed')} ({error})")
 
 
@@ -159,7 +161,7 @@ def connect(
         _recognise(connection, place)
         _configure(connection, durability, wait, max_bytes, stored=path is not None)
         _migrate(connection, place)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         if connection is not None:
             connection.close()
         raise explain(error, place) from error

@@ -14,6 +14,7 @@ from toolcrib.tool import Provenance
 from toolcrib.vocabulary import Effect, Status
 
 from .chain import Entry
+from .damage import readable
 
 
 __all__ = ["Replay", "ending", "facts_of", "receipt_of", "refused_facts"]
@@ -121,6 +122,7 @@ def ending(outcome: Outcome, content: str, diagnostics: Mapping[str, Any] | None
     return form
 
 
+@readable
 def receipt_of(entry: Entry) -> Receipt:
     """Return the receipt that an ``outcome`` or ``refusal`` entry holds."""
     body = entry.body

@@ -30,6 +30,8 @@ from toolcrib.outcome import (
 from toolcrib.question import Allow, AllowRule, Decision, Deny, Grant, Question
 from toolcrib.vocabulary import Scope, Status
 
+from .damage import readable
+
 
 __all__ = [
     "decision_from_json",
@@ -37,6 +39,7 @@ __all__ = [
     "grant_from_json",
     "grant_to_json",
     "outcome_from_json",
+    "outcome_of",
     "outcome_to_json",
     "question_from_json",
     "question_to_json",
@@ -150,6 +153,17 @@ def outcome_to_json(outcome: Outcome) -> JsonObject:
     if result:
         form["result"] = result
     return form
+
+
+@readable
+def outcome_of(text: str) -> Outcome:
+    """Return the outcome that a text of the ledger holds.
+
+    Raises:
+        RecordError: it was damaged.
+    """
+    form = canonical.loads(text, max_bytes=1 << 30, max_depth=10_000)
+    return outcome_from_json(form)
 
 
 def outcome_from_json(form: Mapping[str, Any]) -> Outcome:

@@ -11,6 +11,7 @@ from toolcrib.errors import RecordError
 from toolcrib.question import Grant
 from toolcrib.vocabulary import Scope
 
+from .damage import readable
 from .forms import grant_from_json, grant_to_json, text_of
 from .journal import Journal
 
@@ -182,6 +183,7 @@ def _bound(scope: Scope, conversation: str, session: str, project: str) -> str:
     return canonical.dumps([scope, conversation])
 
 
+@readable
 def _grant(row: Any) -> Grant:
     body, uses_left, revoked = row
     return grant_from_json(canonical.loads(body), uses_left=uses_left, revoked=bool(revoked))

@@ -122,7 +122,7 @@ class Journal:
             self._settle()
             if begin:
                 self._execute(begin)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             self._rollback()
             raise explain(error, self.place) from error
         return self._execute
@@ -137,7 +137,9 @@ class Journal:
                 raise explain(failure, self.place) from failure
             return
         self._rollback()
-        if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError) and not isinstance(
+            error, sqlite3.IntegrityError
+        ):
             raise explain(error, self.place) from error
         if isinstance(error, UnicodeEncodeError):
             text = f"{self.place}: a name or id holds half a character ({error.reason})"

@@ -11,11 +11,12 @@ from typing import Any, Final
 import attrs
 
 from toolcrib import canonical
+from toolcrib.errors import RecordError
 from toolcrib.outcome import Outcome, Receipt
 
 from .chain import Anchor, Entry, Fault, check
 from .facts import receipt_of
-from .forms import outcome_from_json
+from .forms import outcome_of
 from .journal import OWN, Journal
 
 
@@ -79,8 +80,7 @@ class Queries(Journal):
         )
         if not rows:
             return None
-        form = canonical.loads(rows[0][0], max_bytes=1 << 30, max_depth=10_000)
-        return outcome_from_json(form)
+        return outcome_of(rows[0][0])
 
     def begun(self, conversation: str) -> int:
         """Return how many calls of a conversation, and of those it started, have begun."""
@@ -180,8 +180,8 @@ class Queries(Journal):
         )
         entries = [_entry(row) for row in rows]
         yield from check(entries, conversation=name, base=base, head=head)
-        told = [e.body for e in entries if e.kind == "pruned"]
-        if base.number and (not told or told[-1] != attrs.asdict(base)):
+        told = [e.text for e in entries if e.kind == "pruned"]
+        if base.number and (not told or told[-1] != canonical.dumps(attrs.asdict(base))):
             yield Fault(name, None, "entries were removed, and no entry says so")
         yield from self._verify_contents(identity, name, entries)
 
@@ -207,7 +207,7 @@ class Queries(Journal):
         for entry in entries:
             if entry.kind not in ("outcome", "refusal") or entry.seq in pruned:
                 continue
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            with contextlib.suppress(RecordError, KeyError, TypeError, AttributeError):
                 wanted = entry.body["outcome"]["content"]
                 text = outcomes.get(entry.seq)
                 if text is None:
@@ -219,7 +219,7 @@ class Queries(Journal):
         """Find conversations that are gone although nobody forgot them."""
         known: dict[str, bool] = {}
         for entry in self._execute(f"{_ENTRY} WHERE v.name = '' ORDER BY e.number"):
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            with contextlib.suppress(RecordError, KeyError, TypeError, AttributeError):
                 one = _entry(entry)
                 if one.kind == "began":
                     known[one.body["conversation"]] = True

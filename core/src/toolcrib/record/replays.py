@@ -12,8 +12,9 @@ from toolcrib.codes import refuse
 from toolcrib.outcome import Outcome, Refusal
 from toolcrib.vocabulary import Status
 
+from .damage import readable
 from .facts import Replay
-from .forms import outcome_from_json
+from .forms import outcome_of
 from .journal import Journal
 
 
@@ -130,8 +131,7 @@ class Replays(Journal):
                 call_id=identity,
             )
         if whole is not None:
-            form = canonical.loads(whole, max_bytes=1 << 30, max_depth=10_000)
-            return Replay(call_id=identity, state="finished", outcome=outcome_from_json(form))
+            return Replay(call_id=identity, state="finished", outcome=outcome_of(whole))
         if self._alive(run):
             return Replay(call_id=identity, state="running", outcome=None)
         return Replay(call_id=identity, state="unknown", outcome=uncertain(identity, tool))
@@ -143,19 +143,26 @@ class Replays(Journal):
         """Return the calls that have an intent and no outcome, oldest first."""
         found = []
         for identity, tool, run, name, begun, body in self._rows(_UNFINISHED, (conversation,)):
-            facts = canonical.loads(body)["call"]
+            batch_id, key, definition = _begun(body)
             one = Unfinished(
                 call_id=identity,
                 conversation=name,
                 tool_id=tool,
-                batch_id=facts["batch_id"],
-                idempotency_key=facts["idempotency_key"],
+                batch_id=batch_id,
+                idempotency_key=key,
                 begun=begun,
                 live=self._alive(run),
-                definition_digest=facts["definition_digest"],
+                definition_digest=definition,
             )
             found.append(one)
         return tuple(found)
+
+
+@readable
+def _begun(body: str) -> tuple[str, str, str]:
+    """Return what an intent says of batch, key and definition."""
+    facts = canonical.loads(body)["call"]
+    return facts["batch_id"], facts["idempotency_key"], facts["definition_digest"]
 
 
 def uncertain(call_id: str, tool_id: str) -> Outcome:

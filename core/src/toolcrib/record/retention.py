@@ -8,8 +8,9 @@ import attrs
 
 from toolcrib import canonical
 from toolcrib.errors import RecordError
+from toolcrib.outcome import Result
 
-from .forms import outcome_from_json, outcome_to_json, text_of
+from .forms import outcome_of, outcome_to_json, text_of
 from .journal import OWN
 from .replays import Replays
 
@@ -104,10 +105,8 @@ class Retention(Replays):
             (identity, before),
         ).fetchall()
         for number, text in rows:
-            form = canonical.loads(text, max_bytes=1 << 30, max_depth=10_000)
-            form.pop("result", None)
-            form["details"] = {"pruned": True}
-            short = text_of(outcome_to_json(outcome_from_json(form)))
+            emptied = attrs.evolve(outcome_of(text), result=Result(), details={"pruned": True})
+            short = text_of(outcome_to_json(emptied))
             self._execute(
                 "UPDATE outcomes SET body = ?, pruned = 1 WHERE call = ?", (short, number)
             )
