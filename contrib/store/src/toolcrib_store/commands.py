@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -79,45 +80,47 @@ def look_after(group: click.Group, opened: Callable[[], Keeper | None]) -> None:
         group: Where to.
         opened: Opens the store, which is closed afterwards; None: there is none yet.
     """
+    target = click.Argument(["target"], type=click.Path(path_type=Path, dir_okay=False))
+    for name, work, help_, params in (
+        ("check", _check, "Look whether the file, and all that is in it, is whole.", []),
+        ("backup", _backup, "Copy the file, as of one moment, to a new one.", [target]),
+        ("export", _export, "Print everything, one JSON object to a line.", []),
+    ):
+        run = partial(_with_store, opened, work)
+        group.add_command(click.Command(name, callback=run, params=list(params), help=help_))
 
-    def store() -> Keeper:
-        with worked():
-            found = opened()
-        if found is None:
-            text = "there is no file yet"
-            raise click.ClickException(text)
-        return found
 
-    @group.command()
-    def check() -> None:
-        """Look whether the file is whole, and everything in it fits together."""
-        found = store()
-        with worked(found):
-            wrong = found.check()
-        for line in wrong:
-            click.echo(line, err=True)
-        if wrong:
-            text = "Make a copy of what can be read (export), then restore a backup."
-            raise click.ClickException(text)
-        click.echo("ok")
+def _with_store(
+    opened: Callable[[], Keeper | None], work: Callable[..., None], **given: Any
+) -> None:
+    with worked():
+        store = opened()
+    if store is None:
+        text = "there is no file yet"
+        raise click.ClickException(text)
+    with worked(store):
+        work(store, **given)
 
-    @group.command()
-    @click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
-    def backup(target: Path) -> None:
-        """Copy the file, as of one moment, to a new one."""
-        found = store()
-        with worked(found):
-            try:
-                found.database.backup(target)
-            except OSError as error:
-                text = f"{target}: {error.strerror}"
-                raise click.ClickException(text) from error
-        click.echo(str(target))
 
-    @group.command()
-    def export() -> None:
-        """Print everything, one JSON object to a line."""
-        found = store()
-        with worked(found):
-            for facts in found.export():
-                click.echo(json.dumps(facts))
+def _check(store: Keeper) -> None:
+    wrong = store.check()
+    for line in wrong:
+        click.echo(line, err=True)
+    if wrong:
+        text = "Make a copy of what can be read (export), then restore a backup."
+        raise click.ClickException(text)
+    click.echo("ok")
+
+
+def _backup(store: Keeper, *, target: Path) -> None:
+    try:
+        store.database.backup(target)
+    except OSError as error:
+        text = f"{target}: {error.strerror}"
+        raise click.ClickException(text) from error
+    click.echo(str(target))
+
+
+def _export(store: Keeper) -> None:
+    for facts in store.export():
+        click.echo(json.dumps(facts))

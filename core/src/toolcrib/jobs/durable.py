@@ -24,7 +24,7 @@ import attrs
 from toolcrib.errors import Busy, NotFound, Refused
 
 from .control import DurableControl
-from .kind import JobKind
+from .kind import JobKind, Kinds
 from .log import JobLog
 from .owned import OwnedJobs
 from .record import FINAL, JobRecord, JobStatus, LostError
@@ -79,7 +79,7 @@ class DurableJobs:
         self._most = most
         self._kept = kept
         self._patience = patience
-        self._kinds: dict[str, JobKind] = {}
+        self._kinds = Kinds()
         self._live: dict[str, _Live] = {}
         self._watcher: asyncio.Task[None] | None = None
         self._waiting: list[str] = []
@@ -94,9 +94,8 @@ class DurableJobs:
 
     def register(self, kind: JobKind) -> None:
         """Make a kind of job known; what is left of it from before is taken up."""
-        if kind.name in self._kinds:
+        if not self._kinds.add(kind):
             return
-        self._kinds[kind.name] = kind
         if self._opened is None and not (self._folder / "jobs.db").exists():
             return
         try:
@@ -124,11 +123,7 @@ class DurableJobs:
             NotFound: no such kind.
             Busy: the owner runs as many as it may.
         """
-        runner = self._kinds.get(kind)
-        if runner is None:
-            known = ", ".join(sorted(self._kinds)) or "none"
-            text = f"no job kind {kind!r}; there are: {known}"
-            raise NotFound(text, code="job.unknown_kind")
+        runner = self._kinds.needed(kind)
         job_id = "job_" + os.urandom(6).hex()
         given = json.dumps(dict(arguments))
         now, most = self._clock.time(), self._most
@@ -344,10 +339,7 @@ class DurableJobs:
             await asyncio.wait({live.task})
             if live.stopping:
                 self._end(job_id, "stopped")
-        for kind in self._kinds.values():
-            let_go = getattr(kind, "let_go", None)
-            if let_go is not None:
-                await let_go()
+        await self._kinds.close()
         if self._opened is not None:
             self._opened.close()
             self._opened = None

@@ -13,7 +13,7 @@ import attrs
 from toolcrib.errors import Busy, NotFound, Refused
 
 from .control import JobControl
-from .kind import JobKind
+from .kind import JobKind, Kinds
 from .owned import OwnedJobs
 from .record import JobRecord, JobStatus
 
@@ -50,12 +50,12 @@ class MemoryJobs:
         self._clock = clock
         self._output_limit = output_limit
         self._most = most
-        self._kinds: dict[str, JobKind] = {}
+        self._kinds = Kinds()
         self._jobs: dict[str, _Running] = {}
 
     def register(self, kind: JobKind) -> None:
         """Make a kind of job known; the first of a name stays."""
-        self._kinds.setdefault(kind.name, kind)
+        self._kinds.add(kind)
 
     def kind(self, name: str) -> JobKind | None:
         """Return a kind by its name."""
@@ -72,12 +72,7 @@ class MemoryJobs:
             NotFound: no such kind.
             Busy: the owner runs as many as it may.
         """
-        runner = self._kinds.get(kind)
-        if runner is None:
-            text = (
-                f"no job kind {kind!r}; there are: {', '.join(sorted(self._kinds)) or 'none'}"
-            )
-            raise NotFound(text, code="job.unknown_kind")
+        runner = self._kinds.needed(kind)
         mine = [j for j in self._jobs.values() if j.record.owner == owner]
         if sum(j.record.status == "running" for j in mine) >= self._most:
             text = f"{self._most} jobs are running already; stop or wait for one first"
@@ -170,7 +165,4 @@ class MemoryJobs:
         """Stop everything, and let kinds close what they hold."""
         for job in list(self._jobs.values()):
             await self.stop(job.record.id, owner=job.record.owner)
-        for kind in self._kinds.values():
-            let_go = getattr(kind, "let_go", None)
-            if let_go is not None:
-                await let_go()
+        await self._kinds.close()

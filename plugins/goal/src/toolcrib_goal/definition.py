@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 
 from toolcrib import Context, Pack, Signature, resources
 from toolcrib_store import told as store_told
@@ -27,10 +27,8 @@ def store(ctx: Context) -> Iterator[GoalStore]:
     """Open the file of goals; all sessions share it."""
     with told():
         opened = SqliteGoals(ctx.host.state / FILE, time=ctx.host.clock.time)
-    try:
+    with closing(opened):
         yield opened
-    finally:
-        opened.close()
 
 
 def identity(ctx: Context) -> str:

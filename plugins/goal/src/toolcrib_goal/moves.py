@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from .model import LIMITS, Goal, GoalError
+from .model import LIMITS, Goal, GoalError, are_related
 
 
-__all__ = ["SAME", "TO", "Action", "failed", "fits", "may"]
+__all__ = ["SAME", "TO", "Action", "failed", "fits", "may", "may_judge"]
 
 Action = Literal["progress", "pause", "resume", "block", "edit", "request", "withdraw", "drop"]
 SAME = 3
@@ -51,6 +51,29 @@ def may(goal: Goal, action: Action, *, by: str, version: int, text: str) -> None
         said = f"{action} needs a text: {needed}"
         raise GoalError("goal.empty", said, kind="invalid", pointer="/text")
     fits(needed or "reason", text, "/text")
+
+
+def may_judge(goal: Goal, *, by: str, digest: str, grounds: str) -> None:
+    """Refuse a verdict that is not somebody else's, on the request as it is now."""
+    fits("evidence", grounds, "/evidence")
+    if goal.status != "verifying":
+        text = f"{goal.described()}. There is nothing to judge."
+        raise GoalError("goal.not_requested", text)
+    if are_related(by, str(goal.requester)):
+        text = (
+            f"{goal.requester} asked for completion, so {by} cannot grant it."
+            " Somebody else has to judge."
+        )
+        raise GoalError("goal.own_verdict", text)
+    if digest != goal.digest:
+        text = (
+            f"{goal.described()}. The digest is not that of the request as it is"
+            " now: look again, then judge that."
+        )
+        raise GoalError("goal.stale", text)
+    if not grounds.strip():
+        text = "say on what grounds"
+        raise GoalError("goal.no_evidence", text, kind="invalid", pointer="/evidence")
 
 
 def failed(same: int, last: str | None, grounds: str) -> dict[str, Any]:

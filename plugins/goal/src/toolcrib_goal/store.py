@@ -13,8 +13,9 @@ import attrs
 
 from toolcrib_store import Database
 
-from .model import ENDED, Budget, Goal, GoalError, are_related, digest_of
-from .moves import SAME, TO, Action, failed, fits, may
+from .model import ENDED, Budget, Goal, GoalError, digest_of
+from .moves import SAME, TO, Action, failed, fits, may, may_judge
+from .rows import goal_of, row_of, unfinished, unseen, used_seconds
 from .schema import APPLICATION, MIGRATIONS, MISFITS
 
 
@@ -49,8 +50,9 @@ class SqliteGoals:
             raise GoalError("goal.empty", text, kind="invalid", pointer="/objective")
         now = self._time()
         with self.database.write() as db:
-            known = self._unfinished(db, group, conversation)
-            if known is not None:
+            found = unfinished(db, group, conversation)
+            if found is not None:
+                known = self._goal(found)
                 text = f"{known.described()}. End it before there is another one."
                 raise GoalError("goal.exists", text)
             row = db.execute(
@@ -70,7 +72,7 @@ class SqliteGoals:
     def get(self, group: str, goal_id: str) -> Goal:
         """Return a goal."""
         with self.database.read() as db:
-            return self._goal(self._row(db, group, goal_id))
+            return self._goal(row_of(db, group, goal_id))
 
     def current(self, group: str, conversation: str) -> Goal | None:
         """Return the goal that a conversation works on, or its last one."""
@@ -97,7 +99,7 @@ class SqliteGoals:
     def verdicts(self, group: str, goal_id: str) -> list[dict[str, Any]]:
         """Return every verdict that was given on a goal, in order."""
         with self.database.read() as db:
-            seq = self._row(db, group, goal_id)["seq"]
+            seq = row_of(db, group, goal_id)["seq"]
             rows = db.execute("SELECT * FROM verdicts WHERE goal = ? ORDER BY seq", (seq,))
             return [
                 {**dict(row), "goal": goal_id, "passed": bool(row["passed"])} for row in rows
@@ -128,7 +130,7 @@ class SqliteGoals:
     ) -> Goal:
         """Do something with a goal, if it has this version."""
         with self.database.write() as db:
-            row = self._row(db, group, goal_id)
+            row = row_of(db, group, goal_id)
             goal = self._goal(row)
             may(goal, action, by=by, version=version, text=text)
             values = self._values(goal, row, action, by=by, text=text)
@@ -185,28 +187,10 @@ class SqliteGoals:
         self, group: str, goal_id: str, *, by: str, passed: bool, digest: str, grounds: str
     ) -> Goal:
         """Judge a request for completion; only this makes a goal complete."""
-        fits("evidence", grounds, "/evidence")
         with self.database.write() as db:
-            row = self._row(db, group, goal_id)
+            row = row_of(db, group, goal_id)
             goal = self._goal(row)
-            if goal.status != "verifying":
-                text = f"{goal.described()}. There is nothing to judge."
-                raise GoalError("goal.not_requested", text)
-            if are_related(by, str(goal.requester)):
-                text = (
-                    f"{goal.requester} asked for completion, so {by} cannot grant it."
-                    " Somebody else has to judge."
-                )
-                raise GoalError("goal.own_verdict", text)
-            if digest != goal.digest:
-                text = (
-                    f"{goal.described()}. The digest is not that of the request as it is"
-                    " now: look again, then judge that."
-                )
-                raise GoalError("goal.stale", text)
-            if not grounds.strip():
-                text = "say on what grounds"
-                raise GoalError("goal.no_evidence", text, kind="invalid", pointer="/evidence")
+            may_judge(goal, by=by, digest=digest, grounds=grounds)
             now = self._time()
             db.execute(
                 "INSERT INTO verdicts (goal, attempt, passed, by, digest, grounds, given)"
@@ -250,7 +234,7 @@ class SqliteGoals:
             if row is None:
                 return None
             used = {
-                "used_calls": row["used_calls"] + calls + _unseen(row, begun),
+                "used_calls": row["used_calls"] + calls + unseen(row, begun),
                 "used_seconds": self._used(row) + seconds,
                 "used_tokens": row["used_tokens"] + tokens,
                 "seen_calls": row["seen_calls"] if begun is None else begun,
@@ -276,7 +260,7 @@ class SqliteGoals:
     def raise_budget(self, group: str, goal_id: str, budget: Budget) -> Goal:
         """Set other limits and let work go on; for people, never for a tool."""
         with self.database.write() as db:
-            row = self._row(db, group, goal_id)
+            row = row_of(db, group, goal_id)
             goal = self._goal(row)
             if goal.status in ENDED:
                 text = f"{goal.described()}."
@@ -292,12 +276,6 @@ class SqliteGoals:
 
     # -- rows --------------------------------------------------------------------------
 
-    def _used(self, row: sqlite3.Row) -> float:
-        """Return the seconds of work up to now, by the host's clock."""
-        since = row["since"]
-        used: float = row["used_seconds"]
-        return used if since is None else used + max(self._time() - since, 0.0)
-
     def _save(self, db: sqlite3.Connection, seq: int, values: dict[str, Any]) -> Goal:
         columns = "".join(f"{name} = ?, " for name in values)
         row = db.execute(
@@ -307,61 +285,12 @@ class SqliteGoals:
         ).fetchone()
         return self._goal(row)
 
-    def _unfinished(self, db: sqlite3.Connection, group: str, conversation: str) -> Goal | None:
-        row = db.execute(
-            "SELECT * FROM goals WHERE grp = ? AND conversation = ?"
-            " AND status NOT IN ('complete', 'dropped')",
-            (group, conversation),
-        ).fetchone()
-        return None if row is None else self._goal(row)
-
-    @staticmethod
-    def _row(db: sqlite3.Connection, group: str, goal_id: str) -> sqlite3.Row:
-        digits = goal_id.removeprefix("g")
-        row: sqlite3.Row | None = None
-        if goal_id[:1] == "g" and digits.isascii() and digits.isdigit() and len(digits) < 16:
-            row = db.execute(
-                "SELECT * FROM goals WHERE seq = ? AND grp = ?", (int(digits), group)
-            ).fetchone()
-        if row is None:
-            text = f"there is no goal {goal_id!r}; goal.list shows what there is"
-            raise GoalError("goal.unknown", text, kind="not_found")
-        return row
+    def _used(self, row: sqlite3.Row) -> float:
+        return used_seconds(row, self._time())
 
     def _goal(self, row: sqlite3.Row) -> Goal:
-        return Goal(
-            id=f"g{row['seq']}",
-            conversation=row["conversation"],
-            objective=row["objective"],
-            revision=row["revision"],
-            status=row["status"],
-            version=row["version"],
-            reason=row["reason"],
-            budget=Budget(
-                calls=row["calls"],
-                seconds=row["seconds"],
-                tokens=row["tokens"],
-                used_calls=row["used_calls"],
-                used_seconds=self._used(row),
-                used_tokens=row["used_tokens"],
-            ),
-            attempt=row["attempt"],
-            requester=row["requester"],
-            evidence=row["evidence"],
-            digest=row["digest"],
-            verdict=None if row["verdict"] is None else json.loads(row["verdict"]),
-            created=row["created"],
-            updated=row["updated"],
-        )
+        return goal_of(row, self._time())
 
     def close(self) -> None:
         """Close the file."""
         self.database.close()
-
-
-def _unseen(row: sqlite3.Row, begun: int | None) -> int:
-    """Return calls that began since the last look; never fewer than none."""
-    if begun is None or row["seen_calls"] is None:
-        return 0
-    # Records that were removed meanwhile give nothing back.
-    return max(begun - int(row["seen_calls"]), 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Any
 
 from toolcrib import Context, Pack, Result, Signature, Text, resources
@@ -29,10 +29,8 @@ def store(ctx: Context) -> Iterator[TaskStore]:
     """Open the file of tasks; all sessions share it."""
     with told():
         opened = SqliteTasks(ctx.host.state / FILE, time=ctx.host.clock.time)
-    try:
+    with closing(opened):
         yield opened
-    finally:
-        opened.close()
 
 
 def list_name(ctx: Context) -> str:

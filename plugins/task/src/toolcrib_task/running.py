@@ -59,25 +59,14 @@ async def begin(
     worktree: bool,
 ) -> tuple[Any, Run]:
     """Start a sub-agent and remember it."""
-    if ctx.host.agents is None:
-        text = "this app has no runner for sub-agents"
-        raise Unavailable(text, code="task.no_agents")
-    types = getattr(ctx.host.agents, "types", None)
-    if types is not None and type_ not in types:
-        text = f"no agent of type {type_!r}; there are: {', '.join(types) or 'none'}"
-        raise Invalid("/type", text, code="task.unknown_agent")
+    _check_type(ctx, type_)
     before = None if resume is None else await _source(ctx, store, resume, type_)
-    folder, branch, base = str(ctx.workspace.root), None, None
-    if before is not None and await asyncio.to_thread(_has_worktree, before[1]):
-        folder, branch, base = str(before[1].worktree), before[1].branch, before[1].base
-        worktree = True
-    elif worktree:
-        folder, branch, base = await _worktree(ctx)
+    place = await _place(ctx, before[0] if before is not None else None, worktree=worktree)
     task = {
         "type": type_,
         "prompt": prompt,
         "description": description,
-        "workspace": folder,
+        "workspace": place.folder,
         "conversation": f"{ctx.conversation}/agent-{secrets.token_hex(4)}",
         # A child never has more authority than who asks for it: the runner needs to know.
         "parent": {
@@ -86,7 +75,7 @@ async def begin(
             "mode": str(ctx.mode),
             "call": ctx.invocation_id,
         },
-        "resume": None if before is None else before[2],
+        "resume": None if before is None else before[1],
     }
     job = await ctx.jobs.start(AGENT, {"task": task})
     made = Run(
@@ -94,16 +83,43 @@ async def begin(
         owner=ctx.conversation,
         type=type_,
         description=description,
-        root=before[1].root if before is not None else job.id,
+        root=before[0].root if before is not None else job.id,
         resumed_from=resume,
-        depth=before[1].depth + 1 if before is not None else 0,
-        worktree=folder if worktree else None,
-        branch=branch,
-        base=base,
+        depth=before[0].depth + 1 if before is not None else 0,
+        worktree=place.folder if place.branch is not None else None,
+        branch=place.branch,
+        base=place.base,
         created=ctx.host.clock.time(),
     )
     await asyncio.to_thread(store.save_run, made)
     return job, made
+
+
+def _check_type(ctx: Context, type_: str) -> None:
+    if ctx.host.agents is None:
+        text = "this app has no runner for sub-agents"
+        raise Unavailable(text, code="task.no_agents")
+    types = getattr(ctx.host.agents, "types", None)
+    if types is not None and type_ not in types:
+        text = f"no agent of type {type_!r}; there are: {', '.join(types) or 'none'}"
+        raise Invalid("/type", text, code="task.unknown_agent")
+
+
+@attrs.frozen
+class _Place:
+    """Where a sub-agent works; branch and base if that is a worktree of its own."""
+
+    folder: str
+    branch: str | None = None
+    base: str | None = None
+
+
+async def _place(ctx: Context, before: Run | None, *, worktree: bool) -> _Place:
+    if before is not None and await asyncio.to_thread(_has_worktree, before):
+        return _Place(str(before.worktree), before.branch, before.base)
+    if worktree:
+        return _Place(*await _worktree(ctx))
+    return _Place(str(ctx.workspace.root))
 
 
 def _has_worktree(run_: Run) -> bool:
@@ -112,7 +128,8 @@ def _has_worktree(run_: Run) -> bool:
 
 async def _source(
     ctx: Context, store: TaskStore, job_id: str, type_: str
-) -> tuple[Any, Run, dict[str, Any]]:
+) -> tuple[Run, dict[str, Any]]:
+    """Return the run that is resumed, and how its job ended."""
     record = await ctx.jobs.get(job_id)
     known = await asyncio.to_thread(store.find_run, job_id, ctx.conversation)
     if known is None:
@@ -130,7 +147,7 @@ async def _source(
         "result": record.result,  # type: ignore[attr-defined]
         "error": record.error,  # type: ignore[attr-defined]
     }
-    return record, known, last
+    return known, last
 
 
 # -- worktrees ---------------------------------------------------------------------------
