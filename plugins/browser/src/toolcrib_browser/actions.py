@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from typing import Annotated, Literal
 
 import attrs
@@ -236,7 +234,10 @@ def _check_fields(action: Fill) -> None:
 
 
 def _is_chord(text: str) -> bool:
-    *modifiers, key = re.split(r"(?<=.)\+", text)
+    head, plus, key = text.rpartition("+")
+    if plus and not key:  # the plus sign itself
+        head, key = head.removesuffix("+"), "+"
+    modifiers = head.split("+") if head else []
     if len(set(modifiers)) != len(modifiers) or not set(modifiers) <= _MODIFIERS:
         return False
     return key in _KEYS or (len(key) == 1 and key.isprintable())

@@ -20,8 +20,8 @@ _INVISIBLE = re.compile(
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 _OURS = re.compile(
-    r"\[(?=\s*(?:ref|cursor|active|checked|disabled|expanded|pressed|selected|level|box"
-    r"|value hidden|/?(?:notes?|artifact|link|image))\b)([^\]\n]{0,200})\]?",
+    r"\[(?=\s*(?:(?:ref|cursor|active|checked|disabled|expanded|pressed|selected|level|box)"
+    r"(?:=|\])|value hidden|notes?:|(?:artifact|link|image)\s))([^\]\n]{0,200})\]?",
     re.IGNORECASE,
 )
 _MARK = re.compile(r"(?m)^([ \t>]*)(?=(?:<<<|>>>))")
