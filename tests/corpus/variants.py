@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from samples import Sampler
+from texts import matching
 
 
 __all__ = ["broken", "variants"]
@@ -46,7 +47,8 @@ class Varied(Sampler):
     def count(self, schema: Mapping[str, Any], depth: int) -> int:
         """Return how many items a list has."""
         least = schema.get("minItems", 0)
-        return least if depth > _SHALLOW else least + self._chance.randint(0, 2)
+        most = schema.get("maxItems", least + 2) if depth <= _SHALLOW else least
+        return self._chance.randint(least, max(least, min(most, least + 2)))
 
     def number(self, schema: Mapping[str, Any], *, whole: bool) -> float | int:
         """Return a number, at or near a bound as often as not."""
@@ -60,7 +62,9 @@ class Varied(Sampler):
 
     def text(self, schema: Mapping[str, Any]) -> str:
         """Return a text, of letters that ask for care where nothing forbids them."""
-        if "pattern" in schema or "format" in schema:
+        if "pattern" in schema:
+            return matching(schema["pattern"], self._chance) or super().text(schema)
+        if "format" in schema:
             return super().text(schema)
         least = schema.get("minLength", 0)
         most = min(schema.get("maxLength", least + 12), least + 12)
