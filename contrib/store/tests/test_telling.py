@@ -33,6 +33,17 @@ def test_what_a_store_says_ends_the_call_that_way(raised, failure, code):
     assert (getattr(raised, "text", None) or str(raised)) in str(caught.value)
 
 
+def test_a_text_that_no_file_could_hold_is_bad_input(tmp_path):
+    """A model can send half a character; nothing of the block is kept."""
+    shelf = Shelf(tmp_path / "shelf.db")
+    with pytest.raises(Invalid) as caught, told("x.store"), shelf.database.write() as db:
+        db.execute("INSERT INTO t VALUES ('b')")
+        db.execute("INSERT INTO t VALUES (?)", ("\ud800",))
+    assert caught.value.code == "x.text"
+    assert list(shelf.export()) == [{"x": "a"}]
+    shelf.close()
+
+
 def test_other_errors_stay_what_they_are():
     """A fault of the pack is not a refusal."""
     with pytest.raises(KeyError), told("x.store"):

@@ -68,6 +68,9 @@ class worked:  # noqa: N801 - a context manager
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._store is not None:
             self._store.close()
+        if isinstance(error, UnicodeEncodeError):
+            text = f"a text holds half a character at {error.start}: {error.object!a:.60}"
+            raise click.ClickException(text) from error
         if isinstance(error, (StoreError, DatabaseError)):
             text = visible(error.text if isinstance(error, StoreError) else str(error))
             raise click.ClickException(text) from error

@@ -19,12 +19,17 @@ def told(code: str) -> Iterator[None]:
     """Turn what a store raises into the failure that ends a call.
 
     Args:
-        code: Code of the failure where the file itself cannot be used.
+        code: Code of the failure where the file itself cannot be used, such as
+            ``task.store``. A text that no file could hold ends with ``task.text``.
     """
     try:
         yield
     except StoreError as error:
         raise _failure(error) from error
+    except UnicodeEncodeError as error:
+        text = f"a text holds half a character at {error.start}: {error.object!a:.60}"
+        whole = ""  # which of the arguments it is, the file does not know
+        raise Invalid(whole, text, code=f"{code.partition('.')[0]}.text") from error
     except BusyError as error:
         raise Busy(str(error), code=code) from error
     except DatabaseError as error:

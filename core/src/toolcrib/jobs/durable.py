@@ -9,6 +9,7 @@ belongs to the one that runs it for as long as that one lives.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -89,14 +90,18 @@ class DurableJobs:
     def _table(self) -> JobTable:
         if self._opened is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._opened = JobTable(self._folder / "jobs.db")
+            self._opened = JobTable(self._path)
         return self._opened
+
+    @property
+    def _path(self) -> Path:
+        return self._folder / "jobs.db"
 
     def register(self, kind: JobKind) -> None:
         """Make a kind of job known; what is left of it from before is taken up."""
         if not self._kinds.add(kind):
             return
-        if self._opened is None and not (self._folder / "jobs.db").exists():
+        if self._opened is None and not self._path.exists():
             return
         try:
             asyncio.get_running_loop()
@@ -275,6 +280,8 @@ class DurableJobs:
 
         What another process runs, and did not stop, is still ``running``.
         """
+        if self._opened is None and not self._path.exists():
+            return ()
         self._settle()
         running = self._table.running_below(owner)
         return tuple(await asyncio.gather(*(self._stop(*one) for one in running)))
@@ -305,7 +312,10 @@ class DurableJobs:
         """Stop what other processes want stopped, for as long as anything runs here."""
         while any(not live.task.done() for live in self._live.values()):
             await asyncio.sleep(_LOOK)
-            asked = [one for one in self._table.asked_to_stop() if one in self._live]
+            asked: list[str] = []
+            # A file that is busy, or full, now may be readable the next time.
+            with contextlib.suppress(sqlite3.Error):
+                asked = [one for one in self._table.asked_to_stop() if one in self._live]
             await asyncio.gather(*(self._cancel(one, self._live[one]) for one in asked))
 
     def _why_not(self, job_id: str) -> str:

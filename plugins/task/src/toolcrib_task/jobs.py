@@ -17,7 +17,7 @@ from toolcrib import (
     resources,
 )
 
-from .definition import of_jobs, pack, store
+from .definition import of_jobs, pack, store, told
 from .lineage import Run
 from .running import begin, know_kinds, settle
 
@@ -58,15 +58,16 @@ async def run(
     """Let a sub-agent do something."""
     know_kinds(ctx)
     tasks = await ctx.use(store)
-    job, made = await begin(
-        ctx,
-        tasks,
-        type_=type,
-        prompt=prompt,
-        description=description,
-        resume=resume,
-        worktree=isolation == "worktree",
-    )
+    with told():
+        job, made = await begin(
+            ctx,
+            tasks,
+            type_=type,
+            prompt=prompt,
+            description=description,
+            resume=resume,
+            worktree=isolation == "worktree",
+        )
     if background:
         return _shown(job, f"{job.id} runs in the background.", run_=made)
     try:
@@ -74,7 +75,8 @@ async def run(
     except asyncio.CancelledError:
         await asyncio.shield(ctx.jobs.stop(job.id))
         raise
-    said = await settle(ctx, tasks, made)
+    with told():
+        said = await settle(ctx, tasks, made)
     return _shown(record, _how(record, said), run_=made)
 
 
@@ -122,10 +124,11 @@ async def output(
     record = await ctx.jobs.wait(job, timeout=wait)
     data = await ctx.jobs.output(job, offset=offset, size=size)
     tasks = await ctx.use(store)
-    known = await asyncio.to_thread(tasks.find_run, job, ctx.conversation)
     said = None
-    if known is not None and record.status in _FINAL:
-        said = await settle(ctx, tasks, known)
+    with told():
+        known = await asyncio.to_thread(tasks.find_run, job, ctx.conversation)
+        if known is not None and record.status in _FINAL:
+            said = await settle(ctx, tasks, known)
     return _shown(record, _how(record, said), run_=known, data=data, offset=offset)
 
 

@@ -91,7 +91,12 @@ async def begin(
         base=place.base,
         created=ctx.host.clock.time(),
     )
-    await asyncio.to_thread(store.save_run, made)
+    try:
+        await asyncio.to_thread(store.save_run, made)
+    except BaseException:
+        # Nobody would know of it, nor end it.
+        await asyncio.shield(ctx.jobs.stop(job.id))
+        raise
     return job, made
 
 
