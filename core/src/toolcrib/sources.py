@@ -8,6 +8,9 @@ A source is what ``@pack.source`` makes::
         async def tools(self): ...                   # its tools, each an Implementation
         async def close(self): ...
 
+A source may also have ``volatile``: names of tools whose words change by themselves. A
+lock that is written with the source notes them, so that this alone is no difference.
+
 Each source is followed by a task of its own, so a slow or dead one delays nobody. Its
 tools are replaced all at once; one that cannot be read keeps its tools, marked stale.
 """
@@ -18,6 +21,7 @@ import asyncio
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
+from glob import escape
 from typing import TYPE_CHECKING, Protocol
 
 from .activation.activepack import ActivePack
@@ -78,15 +82,29 @@ class Sources:
         self._pauses = tuple(pauses)
         self._tasks: list[asyncio.Task[None]] = []
         self._pending: dict[str, None] = {}
+        self._volatile: list[str] = []
+        self._first: list[asyncio.Event] = []
 
     @property
     def pending(self) -> tuple[str, ...]:
         """The sources, as ``pack.source``, that have not been read yet."""
         return tuple(self._pending)
 
+    @property
+    def volatile(self) -> tuple[str, ...]:
+        """Patterns of ids whose words may change, as sources say."""
+        return tuple(self._volatile)
+
+    async def settle(self, seconds: float = 5.0) -> None:
+        """Wait for late sources as well; for programs that look once."""
+        if self._pending:
+            waits = [asyncio.ensure_future(read.wait()) for read in self._first]
+            await asyncio.wait(waits, timeout=seconds)
+            for wait in waits:
+                wait.cancel()
+
     async def open(self) -> None:
         """Start following every source; wait a little for first readings."""
-        first: list[asyncio.Event] = []
         for pack_id, finding in self._toolbox.catalog.packs.items():
             if not finding.manifest.sources:
                 continue
@@ -96,8 +114,8 @@ class Sources:
             for source in await pack.sources():
                 read = self._start(pack, source)
                 if read is not None:
-                    first.append(read)
-        await self._first_readings(first)
+                    self._first.append(read)
+        await self._first_readings(self._first)
 
     async def _first_readings(self, first: Iterable[asyncio.Event]) -> None:
         """Wait for as long as readings come in, one soon after the other."""
@@ -127,6 +145,8 @@ class Sources:
             return None
         read = asyncio.Event()
         self._pending[full] = None
+        words = getattr(source, "volatile", ())
+        self._volatile += [f"{full}.{escape(str(each))}" for each in words]
         work = self._follow(pack, source, read)
         self._tasks.append(asyncio.create_task(work, name=f"source {full}"))
         return read

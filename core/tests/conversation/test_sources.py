@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import attrs
 import pytest
 
 from toolcrib import Context, Implementation, Pack, Policy, Toolbox
@@ -217,3 +218,41 @@ def test_a_source_that_cannot_be_opened_is_tried_again(run):
         return len(tries)
 
     assert run(scenario, pack_with(hub), parts={"clock": Clock()}) == 3
+
+
+def test_a_late_source_keeps_nobody_waiting_and_can_be_waited_for(run):
+    """The toolbox is entered with what came in; who looks only once waits for the rest."""
+
+    class Late(Hub):
+        name = "late"
+
+        async def open(self, changed):
+            await super().open(changed)
+            await self.read.wait()
+
+    late = Late()
+    late.now = [attrs.evolve(live("x"), tool=attrs.evolve(live("x").tool, id="mcp.late.x"))]
+
+    async def scenario(session):
+        box = session.toolbox
+        before = ("mcp.hub.a" in box.catalog, box.sources.pending)
+        waiting = asyncio.create_task(box.sources.settle())
+        await asyncio.sleep(0)
+        late.read.set()
+        await waiting
+        return before, "mcp.late.x" in box.catalog
+
+    before, after = run(scenario, pack_with(Hub(live("a")), late))
+    assert before == (True, ("mcp.late",))
+    assert after
+
+
+def test_a_source_says_whose_words_change_by_themselves(run):
+    """Its own names become ids, taken as they are."""
+    hub = Hub(live("a"))
+    hub.volatile = ["a", "b*"]
+
+    async def scenario(session):
+        return session.toolbox.sources.volatile
+
+    assert run(scenario, pack_with(hub)) == ("mcp.hub.a", "mcp.hub.b[*]")

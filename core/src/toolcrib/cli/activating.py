@@ -26,6 +26,7 @@ async def activated(policy: Policy) -> list[Sign]:
     """Import each pack, open its sources, ask which tools are active; no tool is called."""
     with Ledger.open(None) as scratch:
         async with Toolbox(policy, ledger=scratch) as box:
+            await box.sources.settle()
             return await _seen(box, policy)
 
 

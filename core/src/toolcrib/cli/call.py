@@ -87,6 +87,8 @@ async def _call(
 
     async with Toolbox(policy) as box, box.session(**options) as session:
         warn_of_rules(policy, box)
+        if tool not in box.catalog:
+            await box.sources.settle()
         approver = TerminalApprover(by=options["principal"]) if ask else None
         return await session.call(tool, arguments, approver=approver)
 

@@ -108,6 +108,7 @@ class Job:
             except LookupError as error:
                 complain(str(error.args[0]), code=EXIT["usage"])
         warn_of_rules(self._policy, box)
+        await box.sources.settle()
 
     # -- being stopped -------------------------------------------------------------
 

@@ -40,6 +40,7 @@ async def judging(
             Toolbox(policy, ledger=scratch) as box,
             box.session(principal=principal, mode=mode) as session,
         ):
+            await box.sources.settle()
             yield session
 
 

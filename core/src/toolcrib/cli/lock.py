@@ -179,25 +179,29 @@ def _now(
 ) -> tuple[Lock, tuple[Refusal, ...]]:
     from toolcrib.lock import take  # noqa: PLC0415 - as above
 
-    catalog = _connected(policy) if live else catalog_of(policy)
+    catalog, own = _connected(policy) if live else (catalog_of(policy), ())
     sources = [source for source in catalog.sources.values() if not source.stale]
     for source in catalog.sources.values():
         if source.stale:
             note(f"{source.pack}.{source.source} cannot be read: {source.problem}")
-    return take(catalog.packs.values(), live=sources, volatile=volatile)
+    return take(catalog.packs.values(), live=sources, volatile=(*volatile, *own))
 
 
-def _connected(policy: Policy) -> Catalog:
-    """Return the catalog with the tools of live sources; imports the packs that have any."""
+def _connected(policy: Policy) -> tuple[Catalog, tuple[str, ...]]:
+    """Return the catalog with the tools of live sources, and which of these are volatile.
+
+    Imports the packs that have any.
+    """
     import asyncio  # noqa: PLC0415 - only live sources need an event loop
 
     from toolcrib.record import Ledger  # noqa: PLC0415 - as above
     from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - as above
 
-    async def connect() -> Catalog:
+    async def connect() -> tuple[Catalog, tuple[str, ...]]:
         with Ledger.open(None) as scratch:
             async with Toolbox(policy, ledger=scratch) as box:
-                return box.catalog
+                await box.sources.settle(30.0)
+                return box.catalog, box.sources.volatile
 
     return asyncio.run(connect())
 

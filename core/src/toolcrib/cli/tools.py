@@ -90,6 +90,7 @@ async def _declare(policy: Policy, dialect: str, *, strict: bool, mode: str | No
             Toolbox(policy, ledger=scratch) as box,
             box.session(mode=mode) as session,
         ):
+            await box.sources.settle()
             try:
                 view = await session.view(dialect, strict=strict)
             except LookupError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 
 from collections.abc import Callable, Mapping
@@ -42,6 +43,8 @@ _PLACES = {
 @click.group()
 def mcp() -> None:
     """Servers of the Model Context Protocol."""
+    # What goes wrong is told in our words; the SDK's log would add tracebacks to them.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 def _policy_option(command: F) -> F:

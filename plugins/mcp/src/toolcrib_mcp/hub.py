@@ -92,6 +92,7 @@ class _Kept:
 
     def __init__(self, server: Server, hubs: Hubs, hub: Hub) -> None:
         self.name = server.name
+        self.volatile = sorted(server.config.volatile)
         self.open = server.open
         self.tools = server.tools
         self._server, self._hubs, self._hub = server, hubs, hub

@@ -12,11 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 import click
 
 from mcp.shared.auth import AuthorizationCodeResult
-from toolcrib import Policy, Toolbox
+from toolcrib import Policy, Toolbox, Unavailable
 
 from . import oauth
 from .connection import Connection, Handlers
 from .settings import ServerConfig
+from .texts import one_line
 
 
 __all__ = ["Waiting", "log_in"]
@@ -56,7 +57,8 @@ class Waiting:
             target = head.split(b" ", 2)[1].decode("ascii", "replace")
             parts = urlsplit(target)
             query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-            found = parts.path == "/oauth/callback" and "code" in query
+            denied = query.get("error") if parts.path == "/oauth/callback" else None
+            found = parts.path == "/oauth/callback" and bool({"code", "error"} & set(query))
             status = b"200 OK" if found else b"404 Not Found"
             body = _DONE if found else b"not here"
             writer.write(
@@ -64,7 +66,12 @@ class Waiting:
                 b"content-length: " + str(len(body)).encode() + b"\r\n\r\n" + body
             )
             await writer.drain()
-            if found and self._answer is not None and not self._answer.done():
+            if self._answer is None or self._answer.done():
+                pass
+            elif denied is not None:
+                text = f"the login was refused: {one_line(denied, 100)}"
+                self._answer.set_exception(Unavailable(text, code="mcp.login"))
+            elif found:
                 result = AuthorizationCodeResult(
                     code=query["code"], state=query.get("state"), iss=query.get("iss")
                 )

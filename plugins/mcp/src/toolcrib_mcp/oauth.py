@@ -6,10 +6,12 @@ readable by the user alone, one file for each server address and client.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import tempfile
+import time
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -22,6 +24,7 @@ from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
     OAuthClientMetadata,
+    OAuthMetadata,
     OAuthToken,
 )
 from pydantic import AnyUrl
@@ -59,6 +62,7 @@ class Stored(TokenStorage):
         name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
         self.path = state / "oauth" / f"{name}.json"
         self._settings = settings
+        self.provider: OAuthClientProvider | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
         """Return the tokens of the last login."""
@@ -66,8 +70,31 @@ class Stored(TokenStorage):
         return OAuthToken.model_validate(value) if value is not None else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep new tokens."""
-        self._write("tokens", tokens.model_dump(mode="json", exclude_none=True))
+        """Keep new tokens, with when they end, and who renews them."""
+        found = self.provider.context.oauth_metadata if self.provider is not None else None
+        self._write(
+            tokens=tokens.model_dump(mode="json", exclude_none=True),
+            ends=time.time() + tokens.expires_in if tokens.expires_in else None,
+            issuer=found.model_dump(mode="json", exclude_none=True) if found else None,
+        )
+
+    @property
+    def logged_in(self) -> bool:
+        """Whether there is a login to use."""
+        return "tokens" in self._read()
+
+    def prepare(self, provider: OAuthClientProvider) -> None:
+        """Tell what authenticates what the tokens themselves do not say.
+
+        The SDK keeps for one process only when they end and who renews them.
+        """
+        self.provider = provider
+        kept = self._read()
+        if isinstance(kept.get("ends"), int | float):
+            provider.context.token_expiry_time = kept["ends"]
+        if kept.get("issuer"):
+            with contextlib.suppress(ValueError):
+                provider.context.oauth_metadata = OAuthMetadata.model_validate(kept["issuer"])
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """Return the client that was registered, or that the user configured."""
@@ -84,7 +111,7 @@ class Stored(TokenStorage):
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Keep a registration."""
-        self._write("client", client_info.model_dump(mode="json", exclude_none=True))
+        self._write(client=client_info.model_dump(mode="json", exclude_none=True))
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -95,8 +122,8 @@ class Stored(TokenStorage):
             return {}
         return value if isinstance(value, dict) else {}
 
-    def _write(self, key: str, value: Any) -> None:
-        kept = {**self._read(), key: value}
+    def _write(self, **values: Any) -> None:
+        kept = {**self._read(), **values}
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Written beside and moved: nobody ever reads half of it.
         handle, name = tempfile.mkstemp(dir=self.path.parent)
@@ -127,7 +154,7 @@ def interactive(
         response_types=["code"],
         scope=" ".join(scopes) if scopes else None,
     )
-    return OAuthClientProvider(
+    provider = OAuthClientProvider(
         server_url=config.url or "",
         client_metadata=metadata,
         storage=storage,
@@ -135,6 +162,9 @@ def interactive(
         callback_handler=callback,
         client_metadata_url=settings.get("client_metadata_url"),
     )
+    if isinstance(storage, Stored):
+        storage.prepare(provider)
+    return provider
 
 
 def stored(config: ServerConfig, state: Path) -> Any:
@@ -150,6 +180,10 @@ def stored(config: ServerConfig, state: Path) -> Any:
             client_secret=str(config.oauth.get("client_secret", "")),
             token_endpoint_auth_method=config.oauth.get("auth_method", "client_secret_basic"),
         )
+
+    if not storage.logged_in:
+        # Nobody registers at a server before the user wants to log in there.
+        return None
 
     async def nobody(url: str) -> None:
         text = f"{config.name} wants a login; run: toolcrib mcp login {config.name}"
