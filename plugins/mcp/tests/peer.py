@@ -25,6 +25,7 @@ class Peer:
         self.log = log
         self.lock = threading.Lock()
         self.cancelled: set[Any] = set()
+        self.answered: set[Any] = set()
         self.number = 0
 
     def note(self, **facts: Any) -> None:
@@ -49,6 +50,8 @@ class Peer:
             self.note(event="message", message=message)
             if message.get("method") == "notifications/cancelled":
                 self.cancelled.add(message["params"]["requestId"])
+            if "method" not in message:
+                self.answered.add(message.get("id"))
             if "method" in message and "id" in message:
                 work = threading.Thread(target=self.answer, args=(message,), daemon=True)
                 work.start()
@@ -137,6 +140,11 @@ class Peer:
         while time.monotonic() < end and number not in self.cancelled:
             time.sleep(0.01)
         self.note(event="slept", id=number, cancelled=number in self.cancelled)
+
+    def do_await_answer(self, value: int, number: Any, params: Any) -> None:
+        end = time.monotonic() + 10
+        while value not in self.answered and time.monotonic() < end:
+            time.sleep(0.005)
 
     def do_hang(self, value: float, number: Any, params: Any) -> None:
         time.sleep(value)
