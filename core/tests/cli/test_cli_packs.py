@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from toolcrib.cli.exits import EXIT
+
 
 DEADLY = """
 import os
@@ -90,7 +92,8 @@ def group():
 
 
 @group.command()
-def hello():
+@click.option("--policy")
+def hello(policy):
     click.echo("hello")
 
 
@@ -106,6 +109,32 @@ def test_a_packs_group_runs(home, site):
     home.allow('packs = ["toolcrib-good"]')
     result = home.run("good", "hello")
     assert (result.exit_code, result.stdout) == (0, "hello\n")
+
+
+def test_a_policy_that_is_named_enables_groups_as_well(home, site, tmp_path):
+    """``--policy FILE`` is found behind the command; a broken one is told, with its line."""
+    groups = [{"name": "good", "help": "Be good.", "target": "toolcrib_good:group"}]
+    site.install("toolcrib-good", GROUP, groups=groups)
+    file = tmp_path / "other.toml"
+    file.write_text('packs = ["toolcrib-good"]\n')
+    for words in (["--policy", str(file)], [f"--policy={file}"]):
+        result = home.run("good", "hello", *words)
+        assert (result.exit_code, result.stdout) == (0, "hello\n"), result.stderr
+    assert home.run("good", "hello", "--", "--policy", str(file)).exit_code == 2
+    file.write_text("packs = [\n")
+    result = home.run("good", "hello", "--policy", str(file))
+    assert result.exit_code == EXIT["policy"]
+    assert str(file) in result.stderr
+
+
+def test_a_group_that_is_installed_and_not_enabled_says_so(home, site):
+    """With the line that enables it."""
+    groups = [{"name": "good", "help": "Be good.", "target": "toolcrib_good:group"}]
+    site.install("toolcrib-good", GROUP, groups=groups)
+    result = home.run("good", "hello")
+    assert result.exit_code == 2
+    assert "toolcrib packs enable toolcrib-good" in result.stderr
+    assert "toolcrib packs enable" not in home.run("goo", "hello").stderr
 
 
 @pytest.mark.parametrize(

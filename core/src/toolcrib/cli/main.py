@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -48,8 +49,20 @@ class Lazy(click.Group):
             module, attribute, _ = COMMANDS[cmd_name]
             found = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
             return found if isinstance(found, click.Command) else None
-        group = _pack_groups().get(cmd_name)
+        group = _pack_groups(ctx.meta.get(_POLICY)).get(cmd_name)
         return _load(group) if group is not None else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; a policy that its options name enables packs as well."""
+        if args and args[0] not in COMMANDS:
+            ctx.meta[_POLICY] = _named_policy(args[1:])
+            if self.get_command(ctx, args[0]) is None:
+                from .groups import asleep  # noqa: PLC0415 - only for what is not found
+
+                text = asleep(args[0])
+                if text is not None:
+                    ctx.fail(text)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -89,6 +102,7 @@ class _Closed(Exception):  # noqa: N818 - nothing is wrong; nobody reads any mor
     pass
 
 
+_POLICY = "toolcrib.policy"
 _AS_FUNCTION = {"standalone_mode": False}
 
 
@@ -139,11 +153,24 @@ def _closed() -> int:
     return EXIT["closed"]
 
 
-def _pack_groups() -> dict[str, Any]:
+def _pack_groups(file: Path | None = None) -> dict[str, Any]:
     """Return the command groups of enabled packs, read from their manifests."""
     from .groups import pack_groups  # noqa: PLC0415 - only when commands are listed
 
-    return pack_groups()
+    return pack_groups(file)
+
+
+def _named_policy(args: list[str]) -> Path | None:
+    """Return the policy file that a command's options name, if it is there."""
+    for place, word in enumerate(args):
+        if word == "--":
+            break
+        option, equals, value = word.partition("=")
+        if option == "--policy" and (equals or args[place + 1 :]):
+            file = Path(value if equals else args[place + 1])
+            # The command itself says what is wrong with one that is not there.
+            return file if file.is_file() else None
+    return None
 
 
 def _load(group: Any) -> click.Command:
