@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import pty
 import subprocess
 import sys
 
@@ -472,21 +474,66 @@ def people(tmp_path, monkeypatch):
     return lambda *words: CliRunner().invoke(group, list(words))
 
 
+AT_A_TERMINAL = """
+import os, sys
+os.open(sys.argv.pop(1), os.O_RDWR)
+from toolcrib_goal.cli import group
+group()
+"""
+
+
+def at_terminal(answer, *words):
+    """Run a command for people with a terminal of its own; type an answer when it asks."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-c", AT_A_TERMINAL, os.ttyname(slave), *words]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True, text=True,
+    ) as running:  # fmt: skip
+        asked = b""
+        while not asked.endswith(b"to confirm: "):
+            asked += os.read(master, 1024)
+        os.write(master, answer + b"\n")
+        output, _ = running.communicate("piped in", timeout=60)
+    os.close(master)
+    os.close(slave)
+    return running.returncode, output, asked.decode()
+
+
 def test_a_person_sees_what_is_asked_and_judges_it(people):
-    """By the digest of what they saw; their word is another identity's."""
+    """By the digest of what they saw, at a terminal; their word is another identity's."""
     shown = people("show")
     assert "\x1b" not in shown.output
     assert "evidence: ran them" in shown.output
     (goal,) = json.loads(people("show", "--json").output)
-    wrong = people("verdict", "g1", "--pass", "--digest", "0" * 64, "--grounds", "looked")
-    assert wrong.exit_code == 1
-    assert "look again" in wrong.output
-    done = people(
-        "verdict", "g1", "--pass", "--digest", goal["digest"], "--grounds", "looked", "--json"
-    )
-    (goal,) = json.loads(done.output)
+    given = ("verdict", "g1", "--pass", "--grounds", "looked", "--json", "--digest")
+    code, output, _ = at_terminal(b"g1", *given, "0" * 64)
+    assert code == 1
+    assert "look again" in output
+    code, output, asked = at_terminal(b"g1", *given, goal["digest"])
+    assert (code, "g1 is reached, says person:" in asked) == (0, True)
+    (goal,) = json.loads(output)
     assert goal["status"] == "complete"
     assert goal["verdict"]["by"].startswith("person:")
+
+
+@pytest.mark.parametrize("words", [("verdict", "g1", "--pass", "--grounds", "x"),
+                                   ("budget", "g1", "--calls", "9")])  # fmt: skip
+def test_nobody_but_a_person_at_a_terminal_gives_a_persons_word(people, words):
+    """An agent that may run commands has none; what is typed otherwise is no confirmation."""
+    (goal,) = json.loads(people("show", "--json").output)
+    more = ("--digest", goal["digest"]) if words[0] == "verdict" else ()
+    command = [sys.executable, "-c", "from toolcrib_goal.cli import group; group()"]
+    done = subprocess.run(
+        [*command, *words, *more], input="g1\n", capture_output=True, text=True,
+        start_new_session=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "at a terminal" in done.stderr
+    code, output, _ = at_terminal(b"y", *words, *more)
+    assert code == 1
+    assert "not confirmed" in output
+    assert json.loads(people("show", "--json").output)[0]["version"] == goal["version"]
 
 
 def test_a_person_clears_a_goal_whatever_its_state(people):

@@ -16,6 +16,7 @@ import click
 
 from toolcrib import Policy, Toolbox
 from toolcrib_store.commands import file_of, json_option, look_after, visible, worked
+from toolcrib_store.person import confirm
 
 from .definition import FILE
 from .model import Budget, Goal, GoalError
@@ -90,8 +91,10 @@ def show(goal_id: str | None, as_json: bool) -> None:  # noqa: FBT001
 @click.option("--grounds", required=True, help="What you looked at, and what you saw.")
 @json_option
 def verdict(goal_id: str, passed: bool, digest: str, grounds: str, as_json: bool) -> None:  # noqa: FBT001
-    """Judge a request for completion."""
+    """Judge a request for completion, at a terminal: it asks whether that is your word."""
     by = f"person:{getpass.getuser()}"
+    word = "reached" if passed else "not reached"
+    confirm(f"{goal_id} is {word}, says {by}: {visible(grounds)}", goal_id)
     goal = _done(
         lambda store, where: store.verdict(
             where, goal_id, by=by, passed=passed, digest=digest, grounds=grounds
@@ -113,7 +116,8 @@ def budget(
     tokens: int | None,
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Raise a goal's budget, and let work go on."""
+    """Raise a goal's budget, and let work go on, at a terminal: it asks."""
+    confirm(f"The budget of {goal_id} is raised", goal_id)
     limits = Budget(calls=calls, seconds=seconds, tokens=tokens)
     goal = _done(lambda store, where: store.raise_budget(where, goal_id, limits))
     _say([goal], as_json=as_json)
