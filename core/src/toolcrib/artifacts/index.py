@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -157,8 +157,8 @@ class Index:
         """Add a reference; the same one again renews its age. Inside writing."""
         if not known:
             connection.execute(
-                "INSERT INTO namespaces VALUES (?1, ?2, 1, ?3) ON CONFLICT DO UPDATE SET "
-                "items = items + 1, total = total + ?3",
+                "INSERT INTO namespaces VALUES (?, ?, 1, ?) ON CONFLICT DO UPDATE SET "
+                "items = items + 1, total = total + excluded.total",
                 (folder, namespace, artifact.size),
             )
         connection.execute(
@@ -202,7 +202,9 @@ class Index:
         statement = "SELECT 1 FROM artifacts WHERE folder = ? AND name = ? LIMIT 1"
         return bool(self._rows(statement, (folder, name)))
 
-    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+    def _rows(
+        self, statement: str, values: Sequence[object] | Mapping[str, object] = ()
+    ) -> list[Any]:
         """Return the rows of one statement.
 
         Raises:
@@ -218,9 +220,9 @@ class Index:
         """Return the references of a namespace, oldest first."""
         rows = self._rows(
             "SELECT name, size, media_type, title, created, expires, pinned "
-            "FROM artifacts WHERE folder = ?1 AND (?2 IS NULL OR name = ?2) "
+            "FROM artifacts WHERE folder = :folder AND (:name IS NULL OR name = :name) "
             "ORDER BY number",
-            (folder, name),
+            {"folder": folder, "name": name},
         )
         return tuple(
             Artifact(

@@ -279,14 +279,16 @@ class Namespace:
                 raise unknown(digest)
             self._blobs.remove(name)
 
-    def expire(self, *, unused_for: float | None = None) -> int:
+    def expire(self, *, unused_for: float | None = None, trial: bool = False) -> int:
         """Remove what has expired and is not pinned; return how many references.
 
         Args:
             unused_for: Remove also what was not read for so many seconds.
+            trial: Count what would go, and keep all of it.
         """
         now = self._store.clock()
         with self._index.writing() as connection:
+            connection.execute("SAVEPOINT before")
             before = self._index.sizes(self._folder)
             gone = connection.execute(
                 "DELETE FROM artifacts WHERE folder = ? AND expires <= ? AND pinned = 0",
@@ -300,6 +302,9 @@ class Namespace:
                 and now - self._blobs.used(name) >= unused_for
             ]
             gone += self._index.remove(connection, self._folder, idle)
+            if trial:
+                connection.execute("ROLLBACK TO before")
+                return gone
             for name in before.keys() - self._index.sizes(self._folder).keys():
                 self._blobs.remove(name)
         return gone

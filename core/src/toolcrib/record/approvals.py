@@ -216,9 +216,9 @@ class Approvals(Journal):
         """
         rows = self._rows(
             f"{_QUESTIONS} JOIN conversations v ON v.id = q.conversation "
-            "WHERE (?1 IS NULL OR v.name = ?1) AND (?2 IS NULL OR q.batch = ?2) "
+            "WHERE (:name IS NULL OR v.name = :name) AND (:batch IS NULL OR q.batch = :batch) "
             "ORDER BY q.rowid",
-            (conversation, batch_id),
+            {"name": conversation, "batch": batch_id},
         )
         found = (_inquiry(row) for row in rows)
         return tuple(one for one in found if one.pending or not pending)

@@ -38,7 +38,7 @@ _USABLE: Final = (
 _GRANTS: Final = (
     "SELECT g.body, g.uses_left, g.revoked FROM grants g "  # noqa: S608
     "JOIN conversations v ON v.id = g.conversation "
-    f"WHERE ({_STANDING} OR NOT ?2) AND (?3 IS NULL OR v.name = ?3) ORDER BY g.rowid"
+    f"WHERE ({_STANDING} OR NOT ?) AND (? IS NULL OR v.name = ?) ORDER BY g.rowid"
 )
 
 
@@ -170,7 +170,7 @@ class Grants(Journal):
             conversation: Only those given in one conversation.
             standing: Leave out what is expired, revoked or used up.
         """
-        rows = self._rows(_GRANTS, (self._clock(), standing, conversation))
+        rows = self._rows(_GRANTS, (self._clock(), standing, conversation, conversation))
         return tuple(_grant(row) for row in rows)
 
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Final
 
@@ -203,7 +203,9 @@ class Journal:
         head.number, head.digest = number, digest
         return self._execute(_NEW_ENTRY, row).lastrowid or 0
 
-    def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
+    def _rows(
+        self, statement: str, values: tuple[Any, ...] | Mapping[str, Any] = ()
+    ) -> list[Any]:
         """Return the rows of one statement."""
         with self._looking as execute:
             return execute(statement, values).fetchall()

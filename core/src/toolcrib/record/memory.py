@@ -146,18 +146,18 @@ class MemoryLedger(Ledger):
         if not self._has_rows:
             return False
         found = self._execute(
-            "SELECT 1 FROM calls WHERE id = ?1 UNION ALL "
+            "SELECT 1 FROM calls WHERE id = :id UNION ALL "
             "SELECT 1 FROM calls c JOIN conversations v ON v.id = c.conversation "
-            "WHERE v.name = ?2 AND response = ?3 AND position = ?4 UNION ALL "
+            "WHERE v.name = :name AND response = :response AND position = :position UNION ALL "
             "SELECT 1 FROM calls c JOIN conversations v ON v.id = c.conversation "
-            "WHERE v.name = ?2 AND provider = ?5 LIMIT 1",
-            (
-                call.id,
-                conversation,
-                call.response_digest,
-                call.position,
-                storable(call.provider_id),
-            ),
+            "WHERE v.name = :name AND provider = :provider LIMIT 1",
+            {
+                "id": call.id,
+                "name": conversation,
+                "response": call.response_digest,
+                "position": call.position,
+                "provider": storable(call.provider_id),
+            },
         )
         return found.fetchone() is not None
 

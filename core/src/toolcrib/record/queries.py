@@ -87,7 +87,7 @@ class Queries(Journal):
         below = f"{conversation}/"
         rows = self._rows(
             "SELECT count(*) FROM calls c JOIN conversations v ON v.id = c.conversation "
-            "WHERE (v.name = ?1 OR substr(v.name, 1, ?2) = ?3) AND c.run IS NOT NULL",
+            "WHERE (v.name = ? OR substr(v.name, 1, ?) = ?) AND c.run IS NOT NULL",
             (conversation, len(below), below),
         )
         return int(rows[0][0])
@@ -103,8 +103,8 @@ class Queries(Journal):
 
     def _entries(self, conversation: str | None, where: str) -> tuple[Entry, ...]:
         rows = self._rows(
-            f"{_ENTRY} WHERE {where} AND (?1 IS NULL OR v.name = ?1) ORDER BY e.seq",
-            (conversation,),
+            f"{_ENTRY} WHERE {where} AND (:name IS NULL OR v.name = :name) ORDER BY e.seq",
+            {"name": conversation},
         )
         return tuple(_entry(row) for row in rows)
 
@@ -122,16 +122,18 @@ class Queries(Journal):
 
         Events that were removed before this reader saw them leave a ``gap`` event.
         """
+        wanted = {"cursor": cursor, "name": conversation, "limit": limit}
         with self._reading as execute:
             gaps = execute(
                 "SELECT base_seq, name, base FROM conversations "
-                "WHERE base_seq > ?1 AND (?2 IS NULL OR name = ?2) ORDER BY base_seq",
-                (cursor, conversation),
+                "WHERE base_seq > :cursor AND (:name IS NULL OR name = :name) "
+                "ORDER BY base_seq",
+                wanted,
             ).fetchall()
             rows = execute(
-                f"{_ENTRY} WHERE e.seq > ?1 AND (?2 IS NULL OR v.name = ?2) "
-                "ORDER BY e.seq LIMIT ?3",
-                (cursor, conversation, limit),
+                f"{_ENTRY} WHERE e.seq > :cursor AND (:name IS NULL OR v.name = :name) "
+                "ORDER BY e.seq LIMIT :limit",
+                wanted,
             ).fetchall()
         events = [
             Event(seq=seq, conversation=name, kind="gap", time=0.0, body={"through": number})
@@ -157,8 +159,8 @@ class Queries(Journal):
             faults = [] if conversation is not None else list(_check_file(execute))
             chains = execute(
                 "SELECT id, name, entries, head, base, base_head FROM conversations "
-                "WHERE ?1 IS NULL OR name = ?1 ORDER BY id",
-                (conversation,),
+                "WHERE :name IS NULL OR name = :name ORDER BY id",
+                {"name": conversation},
             ).fetchall()
             for identity, name, number, digest, base, base_head in chains:
                 faults += self._verify_chain(
@@ -249,11 +251,12 @@ class Queries(Journal):
         with self._reading as execute:
             heads = execute(
                 "SELECT name, entries, head, base, base_head FROM conversations "
-                "WHERE ?1 IS NULL OR name = ?1 ORDER BY id",
-                (conversation,),
+                "WHERE :name IS NULL OR name = :name ORDER BY id",
+                {"name": conversation},
             ).fetchall()
             rows = execute(
-                f"{_ENTRY} WHERE ?1 IS NULL OR v.name = ?1 ORDER BY e.seq", (conversation,)
+                f"{_ENTRY} WHERE :name IS NULL OR v.name = :name ORDER BY e.seq",
+                {"name": conversation},
             ).fetchall()
         yield canonical.dumps({"format": 1, "type": "ledger"})
         for row in rows:

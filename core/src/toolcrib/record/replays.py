@@ -33,7 +33,7 @@ _UNFINISHED: Final = (
     "SELECT c.id, c.tool, c.run, v.name, e.time, e.body FROM calls c "
     "JOIN conversations v ON v.id = c.conversation JOIN entries e ON e.seq = c.entry "
     "LEFT JOIN outcomes o ON o.call = c.number "
-    "WHERE o.call IS NULL AND (?1 IS NULL OR v.name = ?1) ORDER BY c.number"
+    "WHERE o.call IS NULL AND (? IS NULL OR v.name = ?) ORDER BY c.number"
 )
 
 
@@ -142,7 +142,9 @@ class Replays(Journal):
     def unfinished(self, conversation: str | None = None) -> tuple[Unfinished, ...]:
         """Return the calls that have an intent and no outcome, oldest first."""
         found = []
-        for identity, tool, run, name, begun, body in self._rows(_UNFINISHED, (conversation,)):
+        for identity, tool, run, name, begun, body in self._rows(
+            _UNFINISHED, (conversation,) * 2
+        ):
             batch_id, key, definition = _begun(body)
             one = Unfinished(
                 call_id=identity,

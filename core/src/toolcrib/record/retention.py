@@ -21,28 +21,28 @@ __all__ = ["Pruned", "Retention"]
 # of a question that awaits its answer.
 _KEEP_FROM: Final = """
 SELECT min(number) FROM (
-    SELECT number FROM entries WHERE conversation = ?1 AND time >= ?2
+    SELECT number FROM entries WHERE conversation = :conversation AND time >= :before
     UNION ALL
     SELECT e.number FROM calls c JOIN entries e ON e.seq = c.entry
     LEFT JOIN outcomes o ON o.call = c.number
-    WHERE c.conversation = ?1 AND o.call IS NULL
+    WHERE c.conversation = :conversation AND o.call IS NULL
     UNION ALL
     SELECT e.number FROM questions q
     JOIN entries e ON e.conversation = q.conversation AND e.call = q.call
     LEFT JOIN calls c ON c.id = q.call LEFT JOIN outcomes o ON o.call = c.number
-    WHERE q.conversation = ?1 AND e.kind = 'question' AND q.decision IS NULL
+    WHERE q.conversation = :conversation AND e.kind = 'question' AND q.decision IS NULL
         AND o.call IS NULL
 )
 """
 _ANSWERED: Final = """
-DELETE FROM questions WHERE conversation = ?1 AND decided < ?2 OR call IN (
+DELETE FROM questions WHERE conversation = :conversation AND decided < :before OR call IN (
     SELECT c.id FROM calls c JOIN outcomes o ON o.call = c.number
-    WHERE c.conversation = ?1 AND o.pruned = 1
+    WHERE c.conversation = :conversation AND o.pruned = 1
 )
 """
 _STALE_BATCHES: Final = """
-DELETE FROM batches WHERE conversation = ?1 AND created < ?2
-    AND id NOT IN (SELECT batch FROM questions WHERE conversation = ?1)
+DELETE FROM batches WHERE conversation = :conversation AND created < :before
+    AND id NOT IN (SELECT batch FROM questions WHERE conversation = :conversation)
 """
 _OPEN_CALLS: Final = """
 SELECT c.id, c.run FROM calls c LEFT JOIN outcomes o ON o.call = c.number
@@ -82,14 +82,15 @@ class Retention(Replays):
         """
         with self._writing as execute:
             names = execute(
-                "SELECT name, id, base FROM conversations WHERE ?1 IS NULL OR name = ?1",
-                (conversation,),
+                "SELECT name, id, base FROM conversations WHERE :name IS NULL OR name = :name",
+                {"name": conversation},
             ).fetchall()
             entries = contents = batches = 0
             for name, identity, base in names:
                 contents += self._empty(identity, before)
-                execute(_ANSWERED, (identity, before))
-                batches += execute(_STALE_BATCHES, (identity, before)).rowcount
+                old = {"conversation": identity, "before": before}
+                execute(_ANSWERED, old)
+                batches += execute(_STALE_BATCHES, old).rowcount
                 if name != OWN:  # its own chain tells which conversations there are
                     entries += self._cut(name, identity, base, before)
             if trial:
@@ -114,11 +115,12 @@ class Retention(Replays):
 
     def _cut(self, name: str, identity: int, base: int, before: float) -> int:
         """Remove the old end of a chain and note, in the chain, how far it went."""
-        keep = self._execute(_KEEP_FROM, (identity, before)).fetchone()[0]
+        old = {"conversation": identity, "before": before}
+        keep = self._execute(_KEEP_FROM, old).fetchone()[0]
         last: Any = self._execute(
-            "SELECT seq, number, digest FROM entries WHERE conversation = ?1 "
-            "AND (?2 IS NULL OR number < ?2) ORDER BY number DESC LIMIT 1",
-            (identity, keep),
+            "SELECT seq, number, digest FROM entries WHERE conversation = :conversation "
+            "AND (:keep IS NULL OR number < :keep) ORDER BY number DESC LIMIT 1",
+            {"conversation": identity, "keep": keep},
         ).fetchone()
         if last is None:
             return 0
