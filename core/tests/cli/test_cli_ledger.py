@@ -120,6 +120,42 @@ def test_a_conversation_is_forgotten_whole(home, told):
     assert home.run("ledger", "forget", "c").exit_code == 1
 
 
+@pytest.fixture
+def long(home, desk, asked):
+    """A conversation whose results are kept as artifacts, and another one."""
+    home.allow('packs = ["toolcrib-desk"]\nresult_budget = 300\n')
+    for name, count in (("c", 2), ("d", 1)):
+        calls = [("desk_ping", {"text": f"{name}{n}" * 400}) for n in range(count)]
+        home.run("run", "-", "--conversation", name, given=json.dumps(asked(*calls, id_=name)))
+
+
+def held(home):
+    folders = home.state / "artifacts"
+    return len([path for path in folders.rglob("*") if len(path.name) == 64 and path.is_file()])
+
+
+def test_forgetting_a_conversation_removes_its_artifacts(home, long):
+    """And nobody else's; a dry run counts them."""
+    assert held(home) == 3
+    assert home.json("ledger", "forget", "c", "--dry-run")["artifacts"] == 2
+    assert held(home) == 3
+    assert home.json("ledger", "forget", "c")["artifacts"] == 2
+    assert held(home) == 1
+
+
+def test_pruning_removes_artifacts_that_nobody_read_since(home, long, monkeypatch):
+    """Of one conversation, or of all; a dry run counts them."""
+    assert home.json("ledger", "prune", "--older-than", "1d")["artifacts"] == 0
+    later = time.time() + 40 * 86_400
+    monkeypatch.setattr("time.time", lambda: later)
+    assert home.json("ledger", "prune", "--older-than", "30d", "--dry-run")["artifacts"] == 3
+    assert held(home) == 3
+    assert home.json("ledger", "prune", "d", "--older-than", "30d")["artifacts"] == 1
+    assert home.json("ledger", "prune", "--older-than", "30d")["artifacts"] == 2
+    assert held(home) == 0
+    assert home.json("ledger", "verify")["faults"] == []
+
+
 def test_revoking_what_does_not_stand_is_wrong(home, told):
     """Exit code 1."""
     assert home.run("ledger", "revoke", "g_missing").exit_code == 1

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "catalog_of",
     "conversation_option",
+    "ledger_of",
     "load_policy",
     "login",
     "mode_option",
@@ -112,10 +113,15 @@ def load_policy(*, policy_file: Path | None, workspace: Path, develop: bool) -> 
 
 def open_ledger(**options: Any) -> Ledger:
     """Open the ledger of the policy that the options name, or leave; it is never made."""
+    return ledger_of(load_policy(**options))
+
+
+def ledger_of(policy: Policy) -> Ledger:
+    """Open the ledger of a policy, or leave; it is never made."""
     from toolcrib.errors import RecordError  # noqa: PLC0415 - as above
     from toolcrib.record import Ledger  # noqa: PLC0415 - as above
 
-    path = load_policy(**options).ledger
+    path = policy.ledger
     if path is None or not Path(path).is_file():
         complain(f"there is no ledger yet at {path}", code=EXIT["ledger"])
     try:

@@ -7,7 +7,7 @@ import datetime as dt
 import re
 import time
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -16,12 +16,13 @@ import click
 from toolcrib.errors import RecordError
 
 from .exits import EXIT
-from .options import open_ledger, policy_options
+from .options import ledger_of, load_policy, policy_options
 from .output import complain, json_option, note, print_json, say
 
 
 if TYPE_CHECKING:
-    from toolcrib.record import Ledger, Pruned
+    from toolcrib.artifacts import ArtifactStore, Namespace
+    from toolcrib.record import Ledger
 
 
 __all__ = ["forget", "prune"]
@@ -69,19 +70,24 @@ def prune(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Remove what is old: receipts, and what calls gave. The chains stay verifiable.
+    """Remove what is old: receipts, what calls gave, and artifacts that nobody read since.
 
-    That a call ran, and how it ended, stays, so it never runs again. Unfinished calls and
-    open questions stay whole.
+    The chains stay verifiable. That a call ran, and how it ended, stays, so it never runs
+    again. Unfinished calls, open questions and pinned artifacts stay whole.
     """
     before = time.time() - age
-    with _changing(**options) as book:
+    with _changing(**options) as (book, store):
         if conversation is not None and conversation not in book.conversations():
             complain(f"there is no conversation {conversation!r}", code=EXIT["not_ok"])
         gone = book.prune(before=before, conversation=conversation, trial=dry_run)
+        artifacts = sum(
+            space.expire(unused_for=age, trial=dry_run)
+            for space in _namespaces(store, conversation)
+        )
         compacted = not dry_run and _compact(book)
     when = dt.datetime.fromtimestamp(before).astimezone().isoformat(timespec="seconds")
-    _tell(gone, f"from before {when}", dry_run=dry_run, as_json=as_json, compacted=compacted)
+    facts = {**attrs.asdict(gone), "artifacts": artifacts}
+    _tell(facts, f"from before {when}", dry_run=dry_run, as_json=as_json, compacted=compacted)
 
 
 @click.command()
@@ -90,26 +96,51 @@ def prune(
 @json_option
 @policy_options
 def forget(*, conversation: str, dry_run: bool, as_json: bool, **options: Any) -> None:
-    """Remove all of CONVERSATION: receipts, questions, approvals, and what is known of it.
+    """Remove all of CONVERSATION: receipts, questions, approvals, artifacts.
 
     Its calls are new if they come again, and run again. Refused while one of them runs.
     """
-    with _changing(**options) as book:
+    with _changing(**options) as (book, store):
         gone = book.forget(conversation, trial=dry_run)
         if gone is None:
             complain(f"there is no conversation {conversation!r}", code=EXIT["not_ok"])
+        artifacts = 0
+        for space in _namespaces(store, conversation):
+            artifacts += len(space.list())
+            if not dry_run:
+                space.clear()
         compacted = not dry_run and _compact(book)
-    _tell(gone, f"of {conversation}", dry_run=dry_run, as_json=as_json, compacted=compacted)
+    facts = {**attrs.asdict(gone), "artifacts": artifacts}
+    _tell(facts, f"of {conversation}", dry_run=dry_run, as_json=as_json, compacted=compacted)
 
 
 @contextlib.contextmanager
-def _changing(**options: Any) -> Iterator[Ledger]:
-    """Open the ledger; what cannot be written is a sentence, not a traceback."""
-    with open_ledger(**options) as book:
+def _changing(**options: Any) -> Iterator[tuple[Ledger, ArtifactStore | None]]:
+    """Open ledger and artifacts; what cannot be written is a sentence, not a traceback."""
+    from toolcrib.artifacts import ArtifactStore  # noqa: PLC0415 - --help must not pay for it
+    from toolcrib.places import state_folder  # noqa: PLC0415 - as above
+
+    policy = load_policy(**options)
+    folder = (policy.state or state_folder()) / "artifacts"
+    with contextlib.ExitStack() as stack:
         try:
-            yield book
+            book = stack.enter_context(ledger_of(policy))
+            store = ArtifactStore(folder, clock=time.time) if folder.is_dir() else None
+            if store is not None:
+                stack.callback(store.close)
+            yield book, store
         except RecordError as error:
             complain(str(error), code=EXIT["ledger"])
+
+
+def _namespaces(store: ArtifactStore | None, conversation: str | None) -> list[Namespace]:
+    """Return where the artifacts of one conversation, or of all, are."""
+    scopes = () if store is None else store.namespaces()
+    return [
+        store.namespace(*scope)
+        for scope in scopes
+        if store is not None and conversation in {None, scope[0]}
+    ]
 
 
 def _compact(book: Ledger) -> bool:
@@ -121,12 +152,14 @@ def _compact(book: Ledger) -> bool:
     return True
 
 
-def _tell(gone: Pruned, what: str, *, dry_run: bool, as_json: bool, compacted: bool) -> None:
+def _tell(
+    gone: Mapping[str, int], what: str, *, dry_run: bool, as_json: bool, compacted: bool
+) -> None:
     if as_json:
-        print_json(attrs.asdict(gone) | {"dry_run": dry_run, "compacted": compacted})
+        print_json({**gone, "dry_run": dry_run, "compacted": compacted})
         return
     verb = "Would remove" if dry_run else "Removed"
     say(
-        f"{verb} {what}: {gone.entries} entries, what {gone.contents} calls gave, "
-        f"{gone.batches} batches."
+        f"{verb} {what}: {gone['entries']} entries, what {gone['contents']} calls gave, "
+        f"{gone['batches']} batches, {gone['artifacts']} artifacts."
     )
