@@ -46,11 +46,17 @@ class Target:
         text: In words.
         holds: Whether it does.
         peer: How many times faster than the fastest peer, where one was measured.
+        unit: What is measured, if it is not seconds.
     """
 
     text: str
     holds: Callable[[Measured], bool]
     peer: float | None = None
+    unit: str = ""
+
+    def shown(self, value: float | None) -> str:
+        """Return what was measured, as a person reads it."""
+        return f"{value:.3g} {self.unit}" if self.unit and value is not None else human(value)
 
     def judge(self, measured: Measured) -> bool:
         """Tell whether the target is met."""
@@ -112,6 +118,11 @@ TARGETS = {
     "task-writers": Target("≥ 0.5 × plain SQLite", lambda m: m.floor >= 0.5 * m.ours),
     "task-page": times_floor(1.25),
     "shell-run": _over_floor(3e-3, "3 ms"),
+    "browser-action": times_floor(1.5),
+    "browser-snapshot": times_floor(1.5),
+    "browser-action-large": times_floor(1.5),
+    "browser-snapshot-large": times_floor(1.5),
+    "browser-memory": Target("≤ floor", lambda m: m.ours <= m.floor, unit="MiB"),
 }
 
 
@@ -187,7 +198,8 @@ def _cells(row: str, measured: Measured) -> list[str]:
         faster = f"{measured.peer / measured.ours:.1f}"
         peer += f" ({measured.peer_name})"
     mark = "yes" if target.judge(measured) else "NO"
-    return [row, human(measured.ours), peer, human(measured.floor), faster, against, text, mark]
+    ours, floor = target.shown(measured.ours), target.shown(measured.floor)
+    return [row, ours, peer, floor, faster, against, text, mark]
 
 
 HEAD = ["row", "ours", "fastest peer", "floor", "peer/ours", "ours/floor", "target", "holds"]

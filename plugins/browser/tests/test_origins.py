@@ -43,7 +43,7 @@ def test_origin_is_scheme_host_and_port_in_one_form(url, origin):
 )
 def test_what_has_no_origin_is_refused(url):
     """It cannot be decided upon."""
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         origin_of(url)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from collections.abc import Mapping
 from typing import NoReturn
@@ -11,7 +12,7 @@ import attrs
 
 from toolcrib import Context, Failed, Result, ToolFailure, Uncertain
 
-from .actions import Action, Fill, Type, Upload, refs_of, told
+from .actions import Action, Click, Fill, Type, Upload, refs_of, told
 from .arriving import Arrival
 from .desk import Desk
 from .elements import Element, Sight
@@ -68,7 +69,7 @@ class Acting:
             async with answering(self._ctx, desk, tab):
                 doing = await self._prepared(tab)
                 await desk.allow(tab, {wish.origin, *wish.origins})
-            before = tab.last
+            before, generation = tab.last, tab.generation
             moment = Moment(accept=wish.accept_dialogs, dialog_text=wish.dialog_text)
             async with desk.watching(tab, moment):
                 arrival = Arrival(self._ctx, desk, tab, moment)
@@ -76,6 +77,10 @@ class Acting:
                 view = wish.view
                 if wish.changes and before is not None:
                     view = attrs.evolve(view, since=before)
+                # A guard whose document is gone did its work: the press went through.
+                ended = asyncio.ensure_future(
+                    doing.end() if tab.generation == generation else _not_stopped()
+                )
                 try:
                     seen = await arrival.seen(view)
                 except PageHungError:
@@ -84,6 +89,8 @@ class Acting:
                     if tab.dead or is_gone(error) or not desk.alive:
                         self._lost(tab)
                     return not_observed(desk, tab, told(wish.action), moment)
+                if await ended:
+                    await self._stopped(tab)
             blocked = moment.blocked()
             if blocked is not None:
                 text = (
@@ -101,7 +108,12 @@ class Acting:
         sight = Sight(self._desk, tab, wish.snapshot, wish.origin, wish.frame_origin)
         refs = refs_of(wish.action)
         if refs:
-            elements: Mapping[str, Element] = {e.ref: e for e in await sight.elements(refs)}
+            found = await sight.elements(
+                refs,
+                facts=isinstance(wish.action, Fill | Type | Upload),
+                guarded=isinstance(wish.action, Click),
+            )
+            elements: Mapping[str, Element] = {e.ref: e for e in found}
         else:
             await sight.seen()
             elements = {}
@@ -121,8 +133,7 @@ class Acting:
             done, _ = await asyncio.wait({work}, timeout=wish.seconds * several + _PATIENCE)
         except asyncio.CancelledError:
             # What was begun cannot be called back: the next call waits until it has ended.
-            work.add_done_callback(_forgotten)
-            self._desk.gate.hold_for(work)
+            self._desk.gate.hold_for(asyncio.ensure_future(_ending(work, doing)))
             raise
         if not done:
             work.cancel()
@@ -130,12 +141,13 @@ class Acting:
         error = work.exception()
         if error is not None:
             await self._failed(tab, doing, moment, error)
-        if doing.stopped:
-            text = (
-                "The element read differently at the moment of the press than in the "
-                "snapshot, so the press was stopped and nothing was done."
-            )
-            raise Failed(await with_look(self._desk, tab, text), code="browser.changed")
+
+    async def _stopped(self, tab: Tab) -> NoReturn:
+        text = (
+            "The element read differently at the moment of the press than in the snapshot, so "
+            "the press was stopped and nothing was done."
+        )
+        raise Failed(await with_look(self._desk, tab, text), code="browser.changed")
 
     async def _failed(
         self, tab: Tab, doing: Doing, moment: Moment, error: BaseException
@@ -146,6 +158,7 @@ class Acting:
             raise error
         if tab.dead or is_gone(error) or not desk.alive:
             self._lost(tab)
+        await doing.end()
         try:
             await tab.ask(tab.page.evaluate("1"), _PATIENCE)
         except PageHungError:
@@ -177,10 +190,16 @@ class Acting:
         raise Uncertain(text, code="browser.lost")
 
 
+async def _not_stopped() -> bool:
+    return False
+
+
 def _because(why: str | None) -> str:
     return f": {why}" if why else ": the page was not ready for it in time"
 
 
-def _forgotten(work: asyncio.Future[None]) -> None:
-    if not work.cancelled():
-        work.exception()
+async def _ending(work: asyncio.Future[None], doing: Doing) -> None:
+    """See an action to its end that nobody waits for any more."""
+    with contextlib.suppress(Exception):
+        await work
+    await doing.end()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,7 +21,7 @@ from .tabs import Look, Tab
 
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Frame
+    from playwright.async_api import ElementHandle, Frame, JSHandle
 
 
 __all__ = ["Element", "Sight"]
@@ -63,7 +66,7 @@ _FACTS = """e => ({
 })"""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.define(kw_only=True)
 class Element:
     """An element that was looked at again, and is what it was.
 
@@ -72,7 +75,8 @@ class Element:
         node: How it reads.
         handle: Playwright's hold on it.
         origin: Origin of the frame that it is in.
-        facts: Tag, type and names of a field.
+        facts: Tag, type and names of a field, once learned.
+        stopped: Whether the guard stopped a press, once it has ended.
     """
 
     ref: str
@@ -80,10 +84,24 @@ class Element:
     handle: ElementHandle
     origin: str
     facts: dict[str, Any] = attrs.field(factory=dict)
+    stopped: bool = False
+    _guard: JSHandle | None = None
 
-    async def guard(self) -> Any:
-        """Arm the guard; ``end()`` of what is returned tells whether it stopped a press."""
-        return await self.handle.evaluate_handle(_GUARD)
+    async def learn(self) -> None:
+        """Find out about a field."""
+        self.facts = await self.handle.evaluate(_FACTS)
+
+    async def arm(self) -> None:
+        """From now on, stop a press if the element reads differently by then."""
+        self._guard = await self.handle.evaluate_handle(_GUARD)
+
+    async def end(self) -> None:
+        """End the guard, if there is one and its document is still there."""
+        guard, self._guard = self._guard, None
+        if guard is None:
+            return
+        with contextlib.suppress(Exception):
+            self.stopped = await asyncio.wait_for(guard.evaluate("s => s.end()"), 2.0)
 
 
 class Sight:
@@ -133,8 +151,15 @@ class Sight:
             )
         return found
 
-    async def elements(self, refs: Sequence[str]) -> list[Element]:
+    async def elements(
+        self, refs: Sequence[str], *, facts: bool = False, guarded: bool = False
+    ) -> list[Element]:
         """Return the elements of refs, each looked at again.
+
+        Args:
+            refs: What they are called.
+            facts: Whether tag, type and names of fields are wanted.
+            guarded: Whether a press is to be stopped should they change until it comes.
 
         Raises:
             Failed: one is not what was seen any more (``browser.stale``), or its frame
@@ -145,27 +170,51 @@ class Sight:
         for ref in refs:
             if ref not in seen.refs:
                 await self._stale(f"Snapshot {seen.id} shows no element {ref}.")
-        fresh = await self._fresh(seen, refs)
-        framed = [seen.outline.is_framed(ref) for ref in refs]
-        return [
-            await self._element(ref, fresh[ref], seen.frames if within else None)
-            for ref, within in zip(refs, framed, strict=True)
-        ]
+        found = await self._quickly(seen, refs, facts=facts, guarded=guarded)
+        if found is None:
+            fresh = await self._fresh(seen, refs)
+            found = [
+                await self._element(ref, fresh[ref], facts=facts, guarded=guarded)
+                for ref in refs
+            ]
+        for element in found:
+            if seen.outline.is_framed(element.ref):
+                await self._in_frame(element, seen.frames)
+        return found
+
+    async def _quickly(
+        self, seen: Look, refs: Sequence[str], *, facts: bool, guarded: bool
+    ) -> list[Element] | None:
+        """Look at one element alone; None where that does not say that it is the same."""
+        tab = self._tab
+        if len(refs) != 1 or not tab.whole:
+            return None
+        ref, before = refs[0], seen.outline.node(refs[0])
+        handle = await tab.ask(tab.page.query_selector(f"aria-ref={ref}"))
+        if handle is None or before is None:
+            return None
+        # The guard comes first: what changes after it is noticed by it.
+        element = Element(ref=ref, node=before, handle=handle, origin=self._origin)
+        line = tab.page.locator(f"aria-ref={ref}").aria_snapshot(
+            mode="ai", depth=1, timeout=_RESOLVE
+        )
+        tab.whole = False
+        *_, text = await tab.ask(
+            asyncio.gather(
+                element.arm() if guarded else _nothing(),
+                element.learn() if facts else _nothing(),
+                line,
+            )
+        )
+        nodes = parse(text).nodes
+        if nodes and nodes[0].fingerprint() == before.fingerprint():
+            return [element]
+        await element.end()
+        return None
 
     async def _fresh(self, seen: Look, refs: Sequence[str]) -> dict[str, Node]:
-        """Look again, at one element alone where that is enough."""
+        """Look at the whole page again."""
         tab = self._tab
-        if len(refs) == 1 and tab.whole and not seen.outline.is_framed(refs[0]):
-            locator = tab.page.locator(f"aria-ref={refs[0]}")
-            before = seen.outline.node(refs[0])
-            if before is not None and await tab.ask(locator.count()) == 1:
-                text = await tab.ask(
-                    locator.aria_snapshot(mode="ai", depth=1, timeout=_RESOLVE)
-                )
-                tab.whole = False
-                nodes = parse(text).nodes
-                if nodes and _same(before, nodes[0]):
-                    return {refs[0]: nodes[0]}
         now = await look(self._desk, tab)
         found: dict[str, Node] = {}
         for ref in refs:
@@ -181,23 +230,25 @@ class Sight:
             found[ref] = after
         return found
 
-    async def _element(self, ref: str, node: Node, frames: int | None) -> Element:
+    async def _element(self, ref: str, node: Node, *, facts: bool, guarded: bool) -> Element:
         tab = self._tab
-        locator = tab.page.locator(f"aria-ref={ref}")
-        try:
-            handle = await tab.ask(locator.element_handle(timeout=_RESOLVE))
-        except Exception as error:
-            if tab.dead or not self._desk.alive:
-                raise
-            await self._stale(f"Element {ref} is not in page {tab.id} any more.", error)
-        origin = self._origin
-        if frames is not None:
-            frame = await tab.ask(handle.owner_frame())
-            if tab.moved_since(frame, frames):
-                await self._stale(f"The frame of {ref} has another document by now.")
-            origin = await self._frame(ref, frame)
-        facts = await tab.ask(handle.evaluate(_FACTS))
-        return Element(ref=ref, node=node, handle=handle, origin=origin, facts=facts)
+        handle = await tab.ask(tab.page.query_selector(f"aria-ref={ref}"))
+        if handle is None:
+            await self._stale(f"Element {ref} is not in page {tab.id} any more.")
+        element = Element(ref=ref, node=node, handle=handle, origin=self._origin)
+        if guarded:
+            await tab.ask(element.arm())
+        if facts:
+            await tab.ask(element.learn())
+        return element
+
+    async def _in_frame(self, element: Element, frames: int) -> None:
+        """See whether a frame's document is the one that was seen, and its origin judged."""
+        ref = element.ref
+        frame = await self._tab.ask(element.handle.owner_frame())
+        if self._tab.moved_since(frame, frames):
+            await self._stale(f"The frame of {ref} has another document by now.")
+        element.origin = await self._frame(ref, frame)
 
     async def _frame(self, ref: str, frame: Frame | None) -> str:
         """Return the origin of an element's frame, if the call was judged for it."""
@@ -223,8 +274,8 @@ class Sight:
         ) from cause
 
 
-def _same(before: Node, after: Node) -> bool:
-    return before.fingerprint() == after.fingerprint()
+async def _nothing() -> None:
+    """Stand in where nothing is wanted."""
 
 
 async def _origin_of_frame(frame: Frame | None) -> str:

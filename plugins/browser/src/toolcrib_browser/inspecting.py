@@ -14,7 +14,7 @@ from toolcrib import Between, Context, Failed, Image, Length, NotFound, Result, 
 from .actions import Ref
 from .desk import Desk
 from .failing import answering
-from .fields import FIELDS, SURVEY, is_secret_field, redacted
+from .fields import FACTS, FIELDS, is_secret_field, redacted
 from .marks import cleaned, fenced
 from .origins import host_of, origin_of, shown_url
 from .outputs import Inspected, plain
@@ -277,7 +277,7 @@ class Inspecting:
         for frame in tab.page.frames[:_FRAMES]:
             fields = frame.locator(FIELDS)
             try:
-                survey = await tab.ask(fields.evaluate_all(SURVEY))
+                survey = await tab.ask(fields.evaluate_all(FACTS))
             except Exception:
                 if frame == tab.page.main_frame:
                     raise

@@ -14,7 +14,7 @@ from toolcrib import Transient
 from .budget import Shown, show
 from .changes import changes
 from .desk import Desk
-from .fields import FIELDS, SURVEY, hide, redacted
+from .fields import SURVEY, hide, redacted
 from .marks import cleaned, fenced
 from .origins import shown_url
 from .outline import Outline, parse
@@ -117,7 +117,7 @@ async def look(desk: Desk, tab: Tab, *, boxes: bool = False) -> Look:
 async def _undisturbed(tab: Tab, *, boxes: bool) -> tuple[Outline, str] | None:
     """Return tree and title, or None as soon as another document comes."""
     tab.turned.clear()
-    work = asyncio.ensure_future(_seen(tab, boxes=boxes))
+    work = asyncio.ensure_future(_tree(tab, boxes=boxes))
     turn = asyncio.ensure_future(tab.turned.wait())
     try:
         await asyncio.wait({work, turn}, return_when=asyncio.FIRST_COMPLETED)
@@ -133,10 +133,6 @@ def _dropped(work: asyncio.Future[tuple[Outline, str]]) -> None:
         work.exception()
 
 
-async def _seen(tab: Tab, *, boxes: bool) -> tuple[Outline, str]:
-    return await _tree(tab, boxes=boxes), await tab.ask(tab.page.title())
-
-
 async def _settled(tab: Tab) -> None:
     try:
         await tab.page.wait_for_load_state("domcontentloaded", timeout=3000)
@@ -144,16 +140,17 @@ async def _settled(tab: Tab) -> None:
         return
 
 
-async def _tree(tab: Tab, *, boxes: bool) -> Outline:
+async def _tree(tab: Tab, *, boxes: bool) -> tuple[Outline, str]:
     page = tab.page
     frames = page.frames[:_FRAMES]
     options: dict[str, Any] = {"boxes": True} if boxes else {}
     tree = page.aria_snapshot(mode="ai", timeout=_SNAPSHOT_SECONDS * 1000, **options)
-    surveys = [frame.locator(FIELDS).evaluate_all(SURVEY) for frame in frames]
+    surveys = [frame.evaluate(SURVEY) for frame in frames]
     text, *found = await tab.ask(_all(tree, *surveys), _SNAPSHOT_SECONDS + 2.0)
     outline = parse(text)
-    hide(outline, [facts for survey in found if isinstance(survey, list) for facts in survey])
-    return outline
+    told = [survey for survey in found if isinstance(survey, dict)]
+    hide(outline, [facts for survey in told for facts in survey["fields"]])
+    return outline, str(told[0]["title"])
 
 
 async def _all(tree: Any, *surveys: Any) -> list[Any]:

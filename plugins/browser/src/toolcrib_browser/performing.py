@@ -54,7 +54,6 @@ class Doing:
         files: What is uploaded.
         timeout: Seconds for the page to be ready for each step.
         steps: What was done so far, in words.
-        stopped: Whether the guard stopped a press: its element read differently.
     """
 
     tab: Tab
@@ -63,7 +62,12 @@ class Doing:
     files: Sequence[FilePayload] = attrs.field(factory=list, repr=False)
     timeout: float = 10.0
     steps: list[str] = attrs.field(factory=list)
-    stopped: bool = False
+
+    async def end(self) -> bool:
+        """End the guards; tell whether one stopped a press."""
+        for element in self.elements.values():
+            await element.end()
+        return any(element.stopped for element in self.elements.values())
 
     async def run(self, action: Action) -> None:
         """Do it."""
@@ -93,24 +97,12 @@ class Doing:
         return self.elements[ref].handle
 
     async def _click(self, action: Click, limit: float) -> None:
-        document = self.tab.generation
-        guard = await self.elements[action.ref].guard()
-        try:
-            await self._handle(action.ref).click(
-                button=action.button,
-                click_count=action.count,
-                modifiers=list(action.modifiers),
-                timeout=limit,
-            )
-        finally:
-            if self.tab.generation == document:
-                await self._ended(guard)
-
-    async def _ended(self, guard: Any) -> None:
-        try:
-            self.stopped = await self.tab.ask(guard.evaluate("s => s.end()"), 2.0)
-        except Exception:  # noqa: BLE001 - its document is gone, and it with it
-            return
+        await self._handle(action.ref).click(
+            button=action.button,
+            click_count=action.count,
+            modifiers=list(action.modifiers),
+            timeout=limit,
+        )
 
     async def _fill(self, action: Fill, limit: float) -> None:
         for field in action.fields:
