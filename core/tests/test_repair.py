@@ -234,6 +234,14 @@ def test_parallel_calls_are_expanded():
     assert expand_parallel(one) is None
 
 
+def test_one_wrapper_is_taken_off_a_name_inside_a_parallel_call():
+    """Two would be a guess."""
+    uses = [{"recipient_name": "functions.tool:a_b"}]
+    call = Call(id="7", wire_name="multi_tool_use.parallel", arguments={"tool_uses": uses})
+    (one,) = expand_parallel(call)
+    assert one.wire_name == "tool:a_b"
+
+
 @pytest.mark.parametrize(
     "arguments", ["{", "[]", '{"tool_uses": []}', '{"tool_uses": [{"parameters": {}}]}']
 )

@@ -99,7 +99,6 @@ def _uses(arguments: Any) -> list[tuple[str, Any]]:
         if not isinstance(name, str) or not use.keys() <= {"recipient_name", "parameters"}:
             text = f"/tool_uses/{number} must hold `recipient_name` and `parameters`"
             raise ValueError(text)
-        for wrapper in WRAPPERS:
-            name = name.removeprefix(wrapper)
-        found.append((name, use.get("parameters")))
+        wrapper = next((each for each in WRAPPERS if name.startswith(each)), "")
+        found.append((name.removeprefix(wrapper), use.get("parameters")))
     return found
