@@ -22,6 +22,7 @@ def kept(tmp_path, make):
         ledger.intent(begun, conversation="c", principal="alice")
         ledger.save_batch("b-1", "c", 1, questions=[make.question(batch_id="b-1")])
         ledger.grant(make.grant(conversation="c"))
+        ledger.stop("c", by="ada")
     return path, done
 
 
@@ -35,6 +36,7 @@ READERS = {
         "export": lambda ledger, done: list(ledger.export()),
         "tail": lambda ledger, done: ledger.tail(),
         "unfinished": lambda ledger, done: ledger.unfinished(),
+        "stopped": lambda ledger, done: ledger.stopped("c", since=0.0),
     },
     "outcomes": {
         "recorded": lambda ledger, done: ledger.recorded(done.call.id),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from toolcrib import canonical
 
 from .calls import check_name
+from .damage import readable
 from .journal import Journal
 
 
@@ -43,6 +44,12 @@ class Stops(Journal):
         )
         if not rows:
             return None
-        said = canonical.loads(rows[0][0])
-        why = f": {said['reason']}" if said["reason"] else ""
-        return f"{said['by']} stopped the conversation{why}"
+        return _words(rows[0][0])
+
+
+@readable
+def _words(body: str) -> str:
+    """Say what an order says."""
+    said = canonical.loads(body)
+    why = f": {said['reason']}" if said["reason"] else ""
+    return f"{said['by']} stopped the conversation{why}"
