@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from toolcrib.errors import Busy, NotFound, RecordError, Refused
+from toolcrib.errors import Busy, Failed, NotFound, RecordError, Refused
 from toolcrib.host import SystemClock
 from toolcrib.jobs import LostError
 from toolcrib.jobs.durable import DurableJobs
@@ -418,3 +418,22 @@ def test_jobs_of_a_process_that_died_meanwhile_take_nobodys_place(tmp_path):
         return job.status, status[0]
 
     assert run(tmp_path, scenario) == ("running", "lost")
+
+
+def test_a_file_that_is_damaged_meanwhile_ends_calls_and_says_so(tmp_path):
+    """With the file's name; it is no crash of whoever asked."""
+
+    async def scenario(mine, jobs, kind):
+        job = await mine.start("scripted", {"write": "x"})
+        await mine.wait(job.id)
+        with sqlite3.connect(tmp_path / "jobs.db") as database:
+            database.execute("DROP TABLE jobs")
+        database.close()
+        found = []
+        for work in (mine.get(job.id), mine.list(), mine.start("scripted", {})):
+            with pytest.raises(Failed) as caught:
+                await work
+            found.append((caught.value.code, "jobs.db" in str(caught.value)))
+        return found
+
+    assert run(tmp_path, scenario) == [("job.store", True)] * 3

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from toolcrib.errors import Busy, NotFound, Refused
+from toolcrib.errors import Busy, Failed, NotFound, Refused
 
 from .control import DurableControl
 from .kind import JobKind, Kinds
@@ -314,7 +314,7 @@ class DurableJobs:
             await asyncio.sleep(_LOOK)
             asked: list[str] = []
             # A file that is busy, or full, now may be readable the next time.
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(Failed):
                 asked = [one for one in self._table.asked_to_stop() if one in self._live]
             await asyncio.gather(*(self._cancel(one, self._live[one]) for one in asked))
 
