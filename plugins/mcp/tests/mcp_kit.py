@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import json
 import os
+import sys
 import time
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -49,12 +51,13 @@ async def opened(
     *,
     ask: Any = None,
     agents: Any = None,
+    local: Sequence[Any] = (),
     **policy: Any,
 ) -> AsyncIterator[tuple[Toolbox, Session]]:
     """Open a toolbox with servers, and a session."""
     configs = {n: s.config if isinstance(s, FakePeer) else s for n, s in servers.items()}
     made = Policy(
-        local=[pack],
+        local=[pack, *local],
         workspace=workspace,
         state=workspace / ".state",
         settings={"mcp": {"servers": configs}},
@@ -106,3 +109,91 @@ def _is_a_siblings(pid: int) -> bool:
 def tool(name: str, schema: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """Return a declaration."""
     return {"name": name, "inputSchema": schema or {"type": "object"}, **more}
+
+
+SERVER = Path(__file__).with_name("served.py")
+
+
+class Raw:
+    """A client of plain JSON lines, which may do what no SDK does.
+
+    Attributes:
+        greeting: What the server said of itself.
+        seen: Everything that came.
+    """
+
+    capabilities: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.seen: list[Any] = []
+        self.greeting: Any = None
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(cls, folder: Path) -> AsyncIterator[Any]:
+        """Start our server, and shake hands."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(SERVER), str(folder)),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            limit=1 << 24,
+        )
+        raw = cls(process)
+        params = {"protocolVersion": "2025-11-25", "capabilities": dict(cls.capabilities)}
+        params["clientInfo"] = {"name": "raw", "version": "1"}
+        raw.send(id=0, method="initialize", params=params)
+        raw.greeting = (await raw.answer(0))["result"]
+        raw.send(method="notifications/initialized")
+        yield raw
+        assert process.stdin is not None
+        process.stdin.close()
+        await asyncio.wait_for(process.wait(), 10)
+        raw._reading.cancel()
+
+    async def _read(self) -> None:
+        assert self.process.stdout is not None
+        while line := await self.process.stdout.readline():
+            message = json.loads(line)
+            self.seen.append(message)
+            self.heard(message)
+
+    def heard(self, message: Any) -> None:
+        """Do something about a message, if that is to be done."""
+
+    def send(self, **message: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def call(self, number: int, name: str, **arguments: Any) -> None:
+        params = {"name": name, "arguments": arguments, "_meta": {"progressToken": number}}
+        self.send(id=number, method="tools/call", params=params)
+
+    def cancel(self, number: int) -> None:
+        self.send(method="notifications/cancelled", params={"requestId": number})
+
+    def answers(self, number: int) -> list[Any]:
+        return [m for m in self.seen if m.get("id") == number and "method" not in m]
+
+    async def answer(self, number: int) -> Any:
+        await until(lambda: self.answers(number), 15)
+        return self.answers(number)[0]
+
+
+async def answering(reader: Any, writer: Any, answer: Callable[..., Any]) -> None:
+    """Serve a connection of plain HTTP: target, headers, body → status, headers, body."""
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        while True:
+            lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            pairs = (line.partition(":") for line in lines[1:] if line)
+            headers = {name.lower(): value.strip() for name, _, value in pairs}
+            body = await reader.readexactly(int(headers.get("content-length", 0)))
+            status, more, text = answer(lines[0].split()[1], headers, body)
+            more = {"content-type": "application/json", **more}
+            head = "".join(f"{name}: {value}\r\n" for name, value in more.items())
+            size = f"content-length: {len(text)}\r\n\r\n"
+            writer.write(f"HTTP/1.1 {status} X\r\n{head}{size}".encode() + text)
+    writer.close()

@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from mcp_kit import answering
 from toolcrib import Policy, Toolbox
 
 from toolcrib_mcp import pack
@@ -63,19 +64,11 @@ class Issuer:
             server.close()
 
     async def _serve(self, reader: Any, writer: Any) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            while True:
-                lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-                pairs = (line.partition(":") for line in lines[1:] if line)
-                headers = {name.lower(): value.strip() for name, _, value in pairs}
-                body = await reader.readexactly(int(headers.get("content-length", 0)))
-                status, more, answer = self._answer(lines[0].split()[1], headers, body)
-                text = json.dumps(answer).encode() if answer is not None else b""
-                more = {"content-type": "application/json", **more}
-                head = "".join(f"{name}: {value}\r\n" for name, value in more.items())
-                size = f"content-length: {len(text)}\r\n\r\n"
-                writer.write(f"HTTP/1.1 {status} X\r\n{head}{size}".encode() + text)
-        writer.close()
+        def answer(target: str, headers: Any, body: bytes) -> Any:
+            status, more, value = self._answer(target, headers, body)
+            return status, more, json.dumps(value).encode() if value is not None else b""
+
+        await answering(reader, writer, answer)
 
     def _answer(self, target: str, headers: Any, body: bytes) -> Any:
         parts = urlsplit(target)

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.peer, pytest.mark.usefixtures("nothing_left")]
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("TOOLCRIB_PEERS_FOLDER") or Path.home() / ".cache/toolcrib-peers")
 CONFORMANCE = "@modelcontextprotocol/conformance"
-DIALECTS = ("openai", "openai-responses", "anthropic", "mcp")
+OWN_DIALECTS = ("openai", "openai-responses", "anthropic", "mcp")
 
 
 @attrs.frozen
@@ -173,20 +173,25 @@ def test_a_published_server_connects_lists_and_answers(
     tmp_path: Path, published: Published
 ) -> None:
     """Every tool is listed and said in every dialect, a reading call works, nothing is left."""
+    from toolcrib_dialects import DIALECTS
+    from toolcrib_dialects import pack as dialects
+
     run("git", "init", "-q", str(tmp_path))
     config = _config(published, tmp_path) | {"connect_timeout": 60, "recover": 1}
 
     async def main() -> None:
-        async with opened(tmp_path, {"peer": config}) as (box, session):
+        more: dict[str, Any] = {"local": [dialects], "projectors": ["dialects"]}
+        async with opened(tmp_path, {"peer": config}, **more) as (box, session):
             await until(lambda: any(i.startswith("mcp.peer.") for i in box.catalog.tools), 60)
             status = (await session.call("mcp.servers")).result.content[0].value[0]
             offered = [i for i in box.catalog.tools if i.startswith("mcp.peer.")]
             assert status["tools"] == len(offered), box.catalog.refusals
             assert status["withheld"] == []
-            for dialect in DIALECTS:
+            for dialect in (*OWN_DIALECTS, *DIALECTS):
                 view = await session.view(dialect)
-                assert not view.refusals
-                assert all(view.wire_name(each) for each in offered)
+                assert not view.refusals, (dialect, view.refusals)
+                assert all(view.wire_name(each) for each in offered), dialect
+                assert len(view.declarations) >= 1
             if published.reads is not None:
                 given = published.given.items()
                 sent = {k: str(tmp_path) if v == "@" else v for k, v in given}

@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import pytest
 
+from mcp_kit import answering
 from toolcrib import Policy, Toolbox
 
 from toolcrib_mcp import pack
@@ -34,21 +35,11 @@ class Socket:
 
     async def serve(self, reader: Any, writer: Any) -> None:
         self.connections += 1
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            while True:
-                lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-                pairs = (line.partition(":") for line in lines[1:] if line)
-                headers = {name.lower(): value.strip() for name, _, value in pairs}
-                body = await reader.readexactly(int(headers.get("content-length", 0)))
-                path = lines[0].split()[1]
-                self.paths.append((path, headers))
-                message = json.loads(body) if body.startswith(b"{") else None
-                status, more, text = self.answer(path, message)
-                more = {"content-type": "application/json", **more}
-                head = "".join(f"{name}: {value}\r\n" for name, value in more.items())
-                size = f"content-length: {len(text)}\r\n\r\n"
-                writer.write(f"HTTP/1.1 {status} X\r\n{head}{size}".encode() + text)
-        writer.close()
+        await answering(reader, writer, self._answered)
+
+    def _answered(self, path: str, headers: dict[str, str], body: bytes) -> Any:
+        self.paths.append((path, headers))
+        return self.answer(path, json.loads(body) if body.startswith(b"{") else None)
 
 
 @contextlib.asynccontextmanager

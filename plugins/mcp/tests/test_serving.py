@@ -20,7 +20,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from mcp_kit import until
+from mcp_kit import Raw, until
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 
@@ -345,61 +345,6 @@ def test_progress_and_logs_reach_the_client(port: Port) -> None:
         assert lines == ["a line"]
 
     asyncio.run(main())
-
-
-class Raw:
-    """A client of plain JSON lines, which may do what no SDK does."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-        self.seen: list[Any] = []
-        self._reading = asyncio.create_task(self._read())
-
-    @classmethod
-    @contextlib.asynccontextmanager
-    async def open(cls, folder: Path) -> AsyncIterator[Raw]:
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, str(SERVER), str(folder)),
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            limit=1 << 24,
-        )
-        raw = cls(process)
-        params = {"protocolVersion": "2025-11-25", "capabilities": {}}
-        params["clientInfo"] = {"name": "raw", "version": "1"}
-        raw.send(id=0, method="initialize", params=params)
-        await raw.answer(0)
-        raw.send(method="notifications/initialized")
-        yield raw
-        assert process.stdin is not None
-        process.stdin.close()
-        await asyncio.wait_for(process.wait(), 10)
-        raw._reading.cancel()
-
-    async def _read(self) -> None:
-        assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
-            self.seen.append(json.loads(line))
-
-    def send(self, **message: Any) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-
-    def call(self, number: int, name: str, **arguments: Any) -> None:
-        params = {"name": name, "arguments": arguments, "_meta": {"progressToken": number}}
-        self.send(id=number, method="tools/call", params=params)
-
-    def cancel(self, number: int) -> None:
-        self.send(method="notifications/cancelled", params={"requestId": number})
-
-    def answers(self, number: int) -> list[Any]:
-        return [m for m in self.seen if m.get("id") == number]
-
-    async def answer(self, number: int) -> Any:
-        await until(lambda: self.answers(number), 15)
-        return self.answers(number)[0]
 
 
 def test_a_cancelled_call_is_stopped_and_never_answered(tmp_path: Path) -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import subprocess
 import sys
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from mcp_kit import opened, tool, until, yes
+from mcp_kit import SERVER, Raw, opened, tool, until, yes
 
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
-SERVER = Path(__file__).with_name("served.py")
 TOKEN = "a-token-of-the-tests-0123456789"
 ANSWER = {"content": [{"type": "text", "text": "at last"}]}
 
@@ -212,56 +210,26 @@ def test_a_task_that_never_ends_is_given_up(tmp_path: Path, peer: Any) -> None:
 # -- our own long calls ----------------------------------------------------------------
 
 
-class Client:
-    """A client of 2025-11-25 in plain JSON lines, which answers questions with a name."""
+class Client(Raw):
+    """A client of 2025-11-25 which answers questions with a name."""
+
+    capabilities: Mapping[str, Any] = MappingProxyType({"elicitation": {}})
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+        super().__init__(process)
         self._number = 0
-        self._answers: dict[int, Any] = {}
         self.asked: list[Any] = []
-        self._reading = asyncio.create_task(self._read())
 
-    @classmethod
-    @contextlib.asynccontextmanager
-    async def open(cls, folder: Path) -> AsyncIterator[Client]:
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, str(SERVER), str(folder)), stdin=pipe, stdout=pipe
-        )
-        client = cls(process)
-        capabilities = {"elicitation": {}}
-        params = {"protocolVersion": "2025-11-25", "capabilities": capabilities}
-        about = {"clientInfo": {"name": "raw", "version": "1"}}
-        client.greeting = (await client.ask("initialize", {**params, **about}))["result"]
-        client.send(method="notifications/initialized")
-        yield client
-        assert process.stdin is not None
-        process.stdin.close()
-        await asyncio.wait_for(process.wait(), 10)
-        client._reading.cancel()
-
-    async def _read(self) -> None:
-        assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
-            message = json.loads(line)
-            if message.get("method") == "elicitation/create":
-                self.asked.append(message["params"])
-                result = {"action": "accept", "content": {"name": "Ada"}}
-                self.send(id=message["id"], result=result)
-            elif "id" in message:
-                self._answers[message["id"]] = message
-
-    def send(self, **message: Any) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    def heard(self, message: Any) -> None:
+        if message.get("method") == "elicitation/create":
+            self.asked.append(message["params"])
+            result = {"action": "accept", "content": {"name": "Ada"}}
+            self.send(id=message["id"], result=result)
 
     async def ask(self, method: str, params: Any) -> Any:
         self._number += 1
-        number = self._number
-        self.send(id=number, method=method, params=params)
-        await until(lambda: number in self._answers, 15)
-        return self._answers.pop(number)
+        self.send(id=self._number, method=method, params=params)
+        return await self.answer(self._number)
 
     async def begin(self, name: str, **arguments: Any) -> Any:
         params = {"name": name, "arguments": arguments, "task": {"ttl": 60_000}}
