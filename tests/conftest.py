@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -247,9 +248,14 @@ FAULTS = ROOT / "docs" / "public-faults.md"
 
 
 class Ran:
-    """Which tests passed in this run; in a full one, all that the map names must have."""
+    """Which tests passed in this run; in a full one, all that the map names must have.
 
-    def __init__(self) -> None:
+    Args:
+        wanted: Those that must have passed; by default all that are named.
+    """
+
+    def __init__(self, wanted: set[str] | None = None) -> None:
+        self.wanted = named_tests(FAULTS) if wanted is None else wanted
         self.passed: set[str] = set()
         self.missing: list[str] = []
 
@@ -260,7 +266,7 @@ class Ran:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a full run in which a test of the map did not pass."""
-        self.missing = sorted(named_tests(FAULTS) - self.passed)
+        self.missing = sorted(self.wanted - self.passed)
         if self.missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -275,6 +281,37 @@ def named_tests(page: Path) -> set[str]:
     return set(re.findall(r"`([\w./-]+\.py::\w+)`", page.read_text(encoding="utf-8")))
 
 
+def peer_tests(names: set[str]) -> set[str]:
+    """Return those of some tests that need a real peer, without importing any."""
+    found = set()
+    for path in {name.partition("::")[0] for name in names}:
+        tree = ast.parse((FAULTS.parents[1] / path).read_text(encoding="utf-8"))
+        everything = any(
+            isinstance(node, ast.Assign)
+            and ast.unparse(node.targets[0]) == "pytestmark"
+            and "pytest.mark.peer" in ast.unparse(node.value)
+            for node in tree.body
+        )
+        found |= {
+            f"{path}::{node.name}"
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and (
+                everything
+                or any("pytest.mark.peer" in ast.unparse(d) for d in node.decorator_list)
+            )
+        }
+    return found & names
+
+
+def wanted_of(markexpr: str) -> set[str]:
+    """Return the tests of the map that a full run with some marks must have passed."""
+    named = named_tests(FAULTS)
+    if markexpr == "not peer":
+        return named - peer_tests(named)
+    return peer_tests(named) if markexpr == "peer" else named
+
+
 def is_full(config: pytest.Config) -> bool:
     """Whether everything was asked for, so that what did not run is missing."""
     options: Mapping[str, Any] = vars(config.option)
@@ -282,12 +319,18 @@ def is_full(config: pytest.Config) -> bool:
     return (
         config.args_source is not config.ArgsSource.ARGS
         and config.invocation_params.dir == config.rootpath
-        and options.get("markexpr") in {"", "not peer"}
+        and options.get("markexpr") in _full_marks()
         and not any(options.get(name) for name in narrowed)
     )
+
+
+def _full_marks() -> set[str]:
+    # Where peers need not be there, those that are absent are skipped.
+    return {"", "not peer", *(["peer"] if os.environ.get("TOOLCRIB_PEERS") else [])}
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch a full run, from the process that hears of every test."""
     if not hasattr(config, "workerinput") and is_full(config):
-        config.pluginmanager.register(Ran(), "toolcrib-ran")
+        wanted = wanted_of(config.option.markexpr)
+        config.pluginmanager.register(Ran(wanted), "toolcrib-ran")

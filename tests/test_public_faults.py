@@ -88,6 +88,15 @@ def test_a_full_run_fails_if_a_named_test_did_not_pass(watching):
     assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
 
 
+def test_each_named_test_must_pass_in_a_full_run_of_its_kind(watching):
+    """Those that need a peer where peers are run, all others where they are not."""
+    ordinary, peers = watching.wanted_of("not peer"), watching.wanted_of("peer")
+    assert ordinary | peers == watching.wanted_of("") == set(NAMED)
+    assert not ordinary & peers
+    assert any(name.startswith("plugins/browser/") for name in peers)
+    assert any(name.startswith("plugins/browser/") for name in ordinary)
+
+
 def test_a_full_run_in_which_all_passed_is_left_alone(watching):
     ran, session = watching.Ran(), SimpleNamespace(exitstatus=pytest.ExitCode.OK)
     for name in NAMED:
