@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+from pathlib import Path
+
 import pytest
 
 from toolcrib.host import SystemClock
@@ -151,6 +153,83 @@ def test_a_program_taken_up_again_can_be_stopped_and_fed(tmp_path, python, gone)
     child, status = later(tmp_path / "jobs", scenario)
     assert status == "stopped"
     assert gone(child)
+
+
+def test_a_program_is_stopped_while_it_is_still_being_taken_up(tmp_path, python, gone):
+    """Who says stop at once is not told that it is while it runs on."""
+    code = (
+        "import os, time; print(os.getpid(), flush=True); print('ready', flush=True);"
+        "time.sleep(60)"
+    )
+    job_id = start_and_kill(tmp_path / "jobs", {"argv": python(code)})
+
+    async def scenario(mine, kind):
+        stopped = await mine.stop(job_id)
+        return stopped.status, int((await mine.output(job_id)).split()[0])
+
+    status, pid = later(tmp_path / "jobs", scenario)
+    assert status == "stopped"
+    assert gone(pid)
+
+
+def test_a_program_whose_host_died_with_the_order_on_its_way_is_found(tmp_path, python):
+    """The warden starts it a moment later; it is not taken for lost, and left running."""
+    folder = tmp_path / "job_1"
+    folder.mkdir()
+
+    class Control:
+        id, limit, leaving = "job_1", 1 << 20, False
+
+        def __init__(self):
+            self.folder = folder
+
+    async def scenario():
+        first, second = Warden(tmp_path / "w"), ProcessKind(grace=0.2)
+        await (await first.start({"argv": python("pass")})).done
+        known = {"run": "run_late", "socket": str(first.path)}
+        (folder / "process.json").write_text(json.dumps(known))
+        asked, attach = asyncio.Event(), Warden.attach
+
+        async def attached(link, job_id):
+            running = await attach(link, job_id)
+            asked.set()
+            return running
+
+        Warden.attach = attached
+        try:
+            adopted = asyncio.create_task(second.adopt(Control(), {}))
+            await asked.wait()
+            spec = {"argv": python("raise SystemExit(3)"), "merge": True}
+            await first.ask(
+                "start", "run_late", spec=spec, folder=str(folder), limit=1000, keep=True
+            )
+            return await asyncio.wait_for(adopted, 30)
+        finally:
+            Warden.attach = attach
+            await second.let_go()
+            await first.close()
+
+    assert asyncio.run(scenario())["returncode"] == 3
+
+
+def test_what_is_to_be_started_is_on_record_before_it_is_asked_for(tmp_path, python):
+    """So that it is found, however soon its host dies."""
+
+    async def scenario(mine, kind):
+        seen, ask = [], kind.warden.ask
+
+        async def asked(op, job_id, **more):
+            if op == "start":
+                known = json.loads((Path(more["folder"]) / "process.json").read_text())
+                seen.append(known == {"run": job_id, "socket": str(kind.warden.path)})
+            return await ask(op, job_id, **more)
+
+        kind.warden.ask = asked
+        job = await mine.start("process", {"argv": python("pass")})
+        await mine.wait(job.id, timeout=30)
+        return seen
+
+    assert later(tmp_path / "jobs", scenario) == [True]
 
 
 def test_when_host_and_warden_died_what_is_left_is_found_and_stopped(tmp_path, python, gone):

@@ -22,6 +22,8 @@ from .wardenlink import Running, Warden, WardenLostError, completed_of, reach
 
 __all__ = ["ProcessKind"]
 
+_LOOK = 0.05
+_LOOKS = 20
 _LIMIT = 1 << 20
 
 
@@ -136,7 +138,7 @@ class ProcessKind:
         folder: Path = control.folder
         ended = _read(folder / RESULT)
         if ended is None:
-            running = await self._reach(folder, control)
+            running = await self._found(folder, control)
             if running is not None:
                 return await self._follow(control, running)
             # It may have ended while its warden was being looked for.
@@ -152,20 +154,50 @@ class ProcessKind:
             text += f" Could not be stopped: {', '.join(str(m.pid) for m in resisted)}."
         raise LostError(text)
 
-    async def _reach(self, folder: Path, control: Any) -> Running | None:
-        known = _read(folder / PROCESS)
-        if not isinstance(known, dict) or "socket" not in known:
-            return None
-        path = str(known["socket"])
+    async def _found(self, folder: Path, control: Any) -> Running | None:
+        """Find the program under its warden; who is stopped meanwhile still stops it."""
+        reaching = asyncio.ensure_future(self._reach(folder))
+        try:
+            return await asyncio.shield(reaching)
+        except asyncio.CancelledError:
+            if getattr(control, "leaving", False):
+                reaching.cancel()
+            else:
+                await asyncio.shield(self._end_of(reaching, folder))
+            raise
+
+    async def _end_of(self, reaching: asyncio.Future[Running | None], folder: Path) -> None:
+        running = await reaching
+        if running is not None:
+            await running.end()
+        else:
+            await asyncio.to_thread(stop_orphans, folder, grace=self.grace)
+
+    async def _reach(self, folder: Path) -> Running | None:
+        for _ in range(_LOOKS):
+            known = _read(folder / PROCESS)
+            if not isinstance(known, dict) or "socket" not in known:
+                return None
+            link = await self._link_to(str(known["socket"]))
+            running = None if link is None else await self._attached(link, known)
+            if running is not None or link is None or "pid" in known:
+                return running
+            # Its host died with the order on its way: the warden is about to start it.
+            await asyncio.sleep(_LOOK)
+        return None
+
+    async def _link_to(self, path: str) -> Warden | None:
         link = self._reached.get(path) or await reach(Path(path))
-        if link is None:
-            return None
-        self._reached[path] = link
+        if link is not None:
+            self._reached[path] = link
+        return link
+
+    async def _attached(self, link: Warden, known: Mapping[str, Any]) -> Running | None:
         try:
             return await link.attach(str(known.get("run")))
         except (WardenLostError, OSError):
             # It died in this very moment.
-            self._reached.pop(path, None)
+            self._reached.pop(str(known["socket"]), None)
             await link.close()
             return None
 
@@ -176,7 +208,7 @@ class ProcessKind:
             ended = await asyncio.shield(running.done)
         except asyncio.CancelledError:
             if not getattr(control, "leaving", False):
-                await asyncio.shield(self._stopped(running))
+                await asyncio.shield(running.end())
             raise
         except WardenLostError:
             folder = getattr(control, "folder", None)
@@ -187,11 +219,6 @@ class ProcessKind:
         finally:
             self._running.pop(job_id, None)
         return _summary(ended)
-
-    @staticmethod
-    async def _stopped(running: Running) -> None:
-        await running.stop()
-        await asyncio.wait({running.done})
 
     async def feed(self, job_id: str, data: bytes, *, close: bool = False) -> bool:
         """Give more for a job's standard input; False if that is closed."""

@@ -19,6 +19,7 @@ from typing import Any
 from .captured import Captured
 from .engine import Completed
 from .tree import Member
+from .warden import PROCESS, write_json
 
 
 __all__ = ["Running", "Warden", "WardenLostError", "completed_of", "reach"]
@@ -55,6 +56,13 @@ class Running:
         """Stop it with everything that it started; :attr:`done` tells when it has ended."""
         with contextlib.suppress(WardenLostError):
             await self._link.ask("stop", self.id)
+
+    async def end(self) -> None:
+        """Stop it, and wait until it has ended; what was never started has."""
+        with contextlib.suppress(WardenLostError):
+            answer = await self._link.ask("stop", self.id)
+            if "error" not in answer:
+                await asyncio.wait({self.done})
 
     async def feed(self, data: bytes, *, close: bool = False) -> bool:
         """Give more for its standard input; False if that is closed."""
@@ -112,13 +120,18 @@ class Warden:
         running.on_output = on_output
         self.running[running.id] = running
         where = None if folder is None else str(folder)
+        if keep and folder is not None:
+            # Before anything is asked for: should this host die now, the next one knows
+            # which warden was told, and what.
+            known = {"run": running.id, "socket": str(self._path)}
+            await asyncio.to_thread(write_json, folder / PROCESS, known)
         try:
             answer = await self.ask(
                 "start", running.id, spec=dict(spec), folder=where, limit=limit, keep=keep
             )
         except BaseException:
             # Cancelled on the way: nobody would ever stop it.
-            await asyncio.shield(running.stop())
+            await asyncio.shield(running.end())
             raise
         if "error" in answer:
             del self.running[running.id]
