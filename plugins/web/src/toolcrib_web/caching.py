@@ -9,8 +9,10 @@ import asyncio
 import hashlib
 import os
 import sqlite3
+import threading
 import time
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Freshness", "HttpCache"]
 
 _LARGEST = 16 << 20
+_MOST_KEPT = 8 << 20
 _PRIVATE = frozenset({"authorization", "cookie", "x-api-key", "api-key"})
 _OPTIONS = {"shared": False, "supported_methods": ["GET", "HEAD"]}
 
@@ -59,6 +62,7 @@ class HttpCache:
         self._size = size
         self._storage: Any = None
         self._lock = asyncio.Lock()
+        self._bodies = _Bodies()
 
     async def close(self) -> None:
         """Close the store."""
@@ -74,7 +78,9 @@ class HttpCache:
             if freshness.offline:
                 raise _offline(where)
             return await send(request)
-        return await _Turn(await self._opened(), request, where, send, freshness).run()
+        storage = await self._opened()
+        turn = _Turn(storage, self._bodies, request, where, send, freshness=freshness)
+        return await turn.run()
 
     async def _opened(self) -> Any:
         async with self._lock:
@@ -97,18 +103,51 @@ class HttpCache:
         )
 
 
+class _Bodies:
+    """The bodies that were given last, so that a page that is read on is not loaded again.
+
+    What an entry of the store holds never changes; whether there still is one, and what
+    its headers say, is looked up each time.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Any, bytes] = OrderedDict()
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def of(self, entry: Entry) -> bytes:
+        """Return the body of an entry."""
+        with self._lock:
+            data = self._kept.get(entry.id)
+            if data is not None:
+                self._kept.move_to_end(entry.id)
+                return data
+        stream: Any = entry.response.stream
+        data = b"".join(stream)
+        with self._lock:
+            if entry.id not in self._kept and len(data) <= _MOST_KEPT // 4:
+                self._kept[entry.id] = data
+                self._held += len(data)
+            while self._held > _MOST_KEPT:
+                self._held -= len(self._kept.popitem(last=False)[1])
+        return data
+
+
 class _Turn:
     """One request on its way through the states of the cache."""
 
     def __init__(
         self,
         storage: Any,
+        bodies: _Bodies,
         request: Request,
         where: Target,
         send: Send,
+        *,
         freshness: Freshness,
     ) -> None:
         self._storage = storage
+        self._bodies = bodies
         self._request = request
         self._where = where
         self._send = send
@@ -218,8 +257,7 @@ class _Turn:
         return self._loaded(min(same, key=lambda entry: _age(entry.response)))
 
     def _loaded(self, entry: Entry) -> Exchange:
-        stream: Any = entry.response.stream
-        data = b"".join(stream)
+        data = self._bodies.of(entry)
         headers = tuple(
             (name, value)
             for name in entry.response.headers

@@ -12,6 +12,7 @@ from lxml import html  # type: ignore[import-untyped,unused-ignore]
 
 from .breaks import mend_breaks
 from .documents import Document, Encoding, Format, Scope
+from .headings import tidy_headings
 from .maincontent import main_html
 from .markdown import to_markdown
 from .metadata import Metadata, metadata_of
@@ -58,6 +59,7 @@ def read_page(
     deep = too_deep(tree)
     if not deep:
         mend_breaks(tree)
+        tidy_headings(tree, url)
     absolute_links(tree, base_of(tree, url))
     source: str | None = None
     if scope == "main" and not deep and len(text) <= _LARGEST_MAIN:

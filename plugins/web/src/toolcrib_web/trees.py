@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from lxml import etree, html  # type: ignore[import-untyped,unused-ignore]
 
 
-__all__ = ["absolute_links", "base_of", "parse", "prune", "text_of", "too_deep"]
+__all__ = ["absolute_links", "base_of", "parse", "prune", "squeezed", "text_of", "too_deep"]
 
 # Everything below them is code, or is not shown to a person who reads the page.
 _UNSEEN = frozenset({
@@ -24,6 +24,9 @@ _HIDDEN = re.compile(
 )
 _LINKS = (("a", "href"), ("img", "src"), ("area", "href"))
 _DEEPEST = 400
+# Addresses that are whole as they are, and paths that only lack the host.
+_WHOLE = re.compile(r"https?://[\w.-]+(?::\d+)?(?=[/?#]|$)")
+_ROOTED = re.compile(r"/(?![/\\])(?!.*/\.)")
 
 
 def parse(text: str) -> Any | None:
@@ -97,6 +100,7 @@ def base_of(tree: Any, url: str) -> str:
 
 def absolute_links(tree: Any, base: str) -> None:
     """Make every link whole; those that only a browser could follow lose their address."""
+    page, origin = base.partition("#")[0], _origin(base)
     for tag, name in _LINKS:
         for element in tree.iter(tag):
             value = element.get(name)
@@ -104,13 +108,17 @@ def absolute_links(tree: Any, base: str) -> None:
                 element.attrib.pop("title", None)  # it repeats the address, mostly
             if value is None:
                 continue
-            value = whole = value.strip()
-            try:
-                whole = urljoin(base, value)
-                scheme = urlsplit(whole).scheme.lower()
-            except ValueError:
-                scheme = ""
-            if scheme in {"http", "https", "mailto", "tel"}:
+            value = value.strip()
+            # Most links need no parser, which is where the time went.
+            if _WHOLE.match(value):
+                whole: str | None = value
+            elif value.startswith("#"):
+                whole = page + value
+            elif origin and _ROOTED.match(value):
+                whole = origin + value
+            else:
+                whole = _joined(base, value)
+            if whole is not None:
                 element.set(name, whole)
             elif tag == "img":
                 element.attrib.pop(name)
@@ -118,6 +126,26 @@ def absolute_links(tree: Any, base: str) -> None:
                 del element.attrib[name]
 
 
+def _origin(base: str) -> str:
+    match = _WHOLE.match(base)
+    return "" if match is None else match[0]
+
+
+def _joined(base: str, value: str) -> str | None:
+    """Return the whole address of a link, or None if a program may not follow it."""
+    try:
+        whole = urljoin(base, value)
+        scheme = urlsplit(whole).scheme.lower()
+    except ValueError:
+        return None
+    return whole if scheme in {"http", "https", "mailto", "tel"} else None
+
+
 def text_of(element: Any) -> str:
     """Return an element's text with each run of white space as one space."""
     return " ".join("".join(element.itertext()).split())
+
+
+def squeezed(element: Any) -> str:
+    """Return an element's text without any white space: the same before and after."""
+    return "".join("".join(element.itertext()).split())

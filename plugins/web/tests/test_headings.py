@@ -1,0 +1,107 @@
+"""Headings of generated documentation, and links, as a reader sees them."""
+
+import re
+
+import pytest
+
+from toolcrib_web.documents import Encoding
+from toolcrib_web.pages import read_page
+
+
+URL = "https://docs.example/std/vec.html"
+LONG = "This sentence is long enough to be taken for a part of what the page is about. " * 2
+CODE = "<pre><code>let mut vec = Vec::new();\nvec.push({n});</code></pre>"
+
+
+def markdown(body, scope="main"):
+    source = f"<!DOCTYPE html><html><head><title>t</title></head><body>{body}</body></html>"
+    encoding = Encoding(name="utf-8", source="header")
+    return read_page(
+        source, URL, encoding=encoding, form="markdown", scope=scope, headers={}
+    ).text
+
+
+def headings(text):
+    return [line for line in text.splitlines() if re.match(r"#{1,6} ", line)]
+
+
+MARKS = [
+    '<h2 id="a"><a class="doc-anchor" href="#a">§</a>Slicing</h2>',
+    '<h2 id="a">Slicing<a class="headerlink" href="#a" title="Link">¶</a></h2>',
+    '<h2><a class="anchor" href="#a"><svg><path d=""/></svg></a>Slicing</h2>',
+    f'<h2 id="a">Slicing <a href="{URL}#a">#</a></h2>',
+    '<h2 id="a">Slicing<a href="#a"><img src="/link.png" alt="link"></a></h2>',
+    "<h2>Slicing<button>Copy path</button></h2>",
+]
+
+
+@pytest.mark.parametrize("heading", MARKS)
+@pytest.mark.parametrize("scope", ["main", "page"])
+def test_what_only_points_at_a_heading_is_no_part_of_it(heading, scope):
+    text = markdown(f"<main><p>{LONG}</p>{heading}<p>{LONG * 2}</p></main>", scope)
+    assert headings(text) == ["## Slicing"]
+
+
+def test_heading_that_is_a_link_to_itself_keeps_its_words():
+    heading = '<h2 id="a"><a href="#a">Slicing</a></h2>'
+    text = markdown(f"<main><p>{LONG}</p>{heading}<p>{LONG * 2}</p></main>", "page")
+    assert headings(text) == [f"## [Slicing]({URL}#a)"]
+
+
+def method(number):
+    """A method as documentation of Rust shows it: folded behind its own heading."""
+    name = f"method{number}"
+    return f"""
+<details class="toggle" open><summary><section id="{name}"><h4 class="code-header">pub fn
+<a href="#{name}" class="fn">{name}</a>(&amp;self) -&gt; <a href="/std/bool.html">bool</a></h4>
+</section></summary><div class="docblock"><p>Does <a href="#x">what</a> it is.</p>
+<h5 id="e{number}"><a href="#e{number}">§</a>Examples</h5>{CODE.format(n=number)}
+<p>{LONG}{number}</p></div></details>"""
+
+
+def test_folded_sections_keep_their_headings_and_short_texts_in_their_order():
+    methods = "".join(map(method, range(6)))
+    section = '<h2 id="i">Implementations<a href="#i">§</a></h2>'
+    text = markdown(
+        f"<main><h1>Vec</h1><p>{LONG * 3}</p>{section}{methods}<p>{LONG * 3}</p></main>"
+    )
+    found = [re.sub(r"\[(\w+)\]\([^)]*\)", r"\1", line) for line in headings(text)]
+    each = [(f"#### pub fn method{n}(&self) -> bool", "##### Examples") for n in range(6)]
+    assert found[-13:] == ["## Implementations", *(line for pair in each for line in pair)]
+    for number in range(6):
+        section = text.partition(f"method{number}](")[2].partition("#### pub")[0]
+        assert "it is." in section
+        assert f"vec.push({number})" in section
+
+
+def test_what_is_folded_without_a_heading_gets_none():
+    text = markdown(
+        f"<main><p>{LONG}</p><details><summary>Expand description</summary><p>{LONG * 2}</p>"
+        "</details></main>"
+    )
+    assert headings(text) == []
+    assert LONG.strip() in text
+
+
+@pytest.mark.parametrize(
+    ("href", "whole"),
+    [
+        ("/a?b=c#d", "https://docs.example/a?b=c#d"),
+        ("#part", f"{URL}#part"),
+        ("other.html", "https://docs.example/std/other.html"),
+        ("../up", "https://docs.example/up"),
+        ("/a/../b", "https://docs.example/b"),
+        ("//else.example/x", "https://else.example/x"),
+        ("http://else.example/x", "http://else.example/x"),
+        ("HTTPS://else.example/x", "https://else.example/x"),
+        ("mailto:a@b.example", "mailto:a@b.example"),
+        ("javascript:alert(1)", None),
+        ("data:text/html,x", None),
+        (r"/\else.example", r"https://docs.example/\else.example"),
+        ("http://[bad", None),
+    ],
+)
+def test_links_are_whole_and_lead_where_the_page_says(href, whole):
+    text = markdown(f'<p>{LONG}<a href="{href}">word</a></p>', "page")
+    found = re.search(r"\[word\]\(<?([^)>]*)>?\)", text)
+    assert (found[1].replace("\\\\", "\\") if found else None) == whole
