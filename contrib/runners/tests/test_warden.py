@@ -11,6 +11,7 @@ import sys
 import time
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,6 +26,7 @@ from toolcrib_runners import (
     find_orphans,
     stop_orphans,
 )
+from toolcrib_runners.wardenlink import reach
 
 
 HOST = """
@@ -177,11 +179,7 @@ def test_a_program_whose_host_died_with_the_order_on_its_way_is_found(tmp_path, 
     folder = tmp_path / "job_1"
     folder.mkdir()
 
-    class Control:
-        id, limit, leaving = "job_1", 1 << 20, False
-
-        def __init__(self):
-            self.folder = folder
+    control = SimpleNamespace(id="job_1", folder=folder, limit=1 << 20, leaving=False)
 
     async def scenario():
         first, second = Warden(tmp_path / "w"), ProcessKind(grace=0.2)
@@ -197,7 +195,7 @@ def test_a_program_whose_host_died_with_the_order_on_its_way_is_found(tmp_path, 
 
         Warden.attach = attached
         try:
-            adopted = asyncio.create_task(second.adopt(Control(), {}))
+            adopted = asyncio.create_task(second.adopt(control, {}))
             await asked.wait()
             spec = {"argv": python("raise SystemExit(3)"), "merge": True}
             await first.ask(
@@ -210,6 +208,46 @@ def test_a_program_whose_host_died_with_the_order_on_its_way_is_found(tmp_path, 
             await first.close()
 
     assert asyncio.run(scenario())["returncode"] == 3
+
+
+def test_programs_that_are_taken_up_together_share_a_link(tmp_path, python, monkeypatch):
+    """A second one would be closed by nobody."""
+    links = []
+
+    async def reached(path):
+        link = await reach(path)
+        links.append(link)
+        return link
+
+    monkeypatch.setattr("toolcrib_runners.job.reach", reached)
+
+    async def scenario():
+        first, second = Warden(tmp_path / "w"), ProcessKind(grace=0.2)
+        gate = tmp_path / "gate"
+        code = (
+            "import sys, time, pathlib\n"
+            "while not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)"
+        )
+        adopted = []
+        for number in range(3):
+            folder = tmp_path / f"job_{number}"
+            folder.mkdir()
+            spec = {"argv": python(code, str(gate)), "merge": True}
+            await first.start(spec, folder=folder, keep=True)
+            control = SimpleNamespace(id=folder.name, folder=folder, limit=1000, leaving=False)
+            adopted.append(second.adopt(control, {}))
+        waiting = asyncio.gather(*adopted)
+        while len(links) < 1:
+            await asyncio.sleep(0.01)
+        gate.touch()
+        try:
+            return [each["ended"] for each in await asyncio.wait_for(waiting, 30)]
+        finally:
+            await second.let_go()
+            await first.close()
+
+    assert asyncio.run(scenario()) == ["exited"] * 3
+    assert len(links) == 1
 
 
 def test_what_is_to_be_started_is_on_record_before_it_is_asked_for(tmp_path, python):

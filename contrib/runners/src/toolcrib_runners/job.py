@@ -58,6 +58,7 @@ class ProcessKind:
     _running: dict[str, Running] = attrs.field(factory=dict, init=False)
     _engines: dict[str, Engine] = attrs.field(factory=dict, init=False)
     _reached: dict[str, Warden] = attrs.field(factory=dict, init=False)
+    _reaching: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
 
     async def run(self, control: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Run a program to its end.
@@ -187,10 +188,12 @@ class ProcessKind:
         return None
 
     async def _link_to(self, path: str) -> Warden | None:
-        link = self._reached.get(path) or await reach(Path(path))
-        if link is not None:
-            self._reached[path] = link
-        return link
+        # One at a time: jobs that are taken up together share their warden's link.
+        async with self._reaching:
+            link = self._reached.get(path) or await reach(Path(path))
+            if link is not None:
+                self._reached[path] = link
+            return link
 
     async def _attached(self, link: Warden, known: Mapping[str, Any]) -> Running | None:
         try:
