@@ -6,6 +6,8 @@ accepts nothing but an :class:`AuthorizedCall`, and checks its digests again.
 
 from __future__ import annotations
 
+import json
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,6 +96,7 @@ class Call:
 
 
 _ADMIT = object()
+_decode = json.JSONDecoder().raw_decode
 _AUTHORIZE = object()
 
 
@@ -114,6 +117,7 @@ class AdmittedCall:
     text: str = attrs.field(repr=False)
     digest: str
     repairs: tuple[Repair, ...] = ()
+    _parsed: list[dict[str, Any]] = attrs.field(factory=list, repr=False)
     _made_by: object = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -125,6 +129,18 @@ class AdmittedCall:
     def arguments(self) -> dict[str, Any]:
         """A fresh copy of the arguments."""
         value: dict[str, Any] = canonical.loads(self.text)
+        return value
+
+    def take(self) -> dict[str, Any]:
+        """Return the arguments for a handler, which may change them: nobody else has them.
+
+        The first time they may be what admission made ``text`` of, and need no parsing.
+        """
+        if self._parsed:
+            return self._parsed.pop()
+        # Canonical text has no white space around it and no key twice, so the plain
+        # decoder reads it exactly, at a third of the strict one's cost.
+        value: dict[str, Any] = _decode(self.text)[0]
         return value
 
 

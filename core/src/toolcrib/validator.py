@@ -51,11 +51,22 @@ class Validator:
         self._multiples = False
         self._lock = threading.Lock()
 
-    def check(self, value: Any, most: int = MOST_PROBLEMS) -> tuple[Problem, ...]:
-        """Return what is wrong with a value, at most some number of things; () if valid."""
+    def check(
+        self, value: Any, most: int = MOST_PROBLEMS, *, flat: bool = False
+    ) -> tuple[Problem, ...]:
+        """Return what is wrong with a value, at most some number of things; () if valid.
+
+        Args:
+            value: What to judge.
+            most: How many problems are told.
+            flat: It is known to be an object of scalars and lists of them, all JSON.
+        """
         accepts = self._accepts
         if accepts is None:
             accepts = self._compile()
+        if flat and not self._multiples:
+            verdict = accepts(value)
+            return () if verdict else self._explain(value, most, verdict=verdict)
         floats: bool | None = False
         # The commonest values by far are flat; the general walk is for the rest.
         if type(value) is dict and _TEXT.issuperset(map(type, value)):

@@ -148,7 +148,7 @@ def test_a_sync_effect_that_outlives_its_deadline_is_uncertain_and_runs_once(tmp
     pack = Pack("shop")
     go_on, ran = threading.Event(), []
 
-    @pack.tool(effects={"host_state"}, timeout=0.05, idempotent="yes")
+    @pack.tool(effects={"host_state"}, timeout=0.5, idempotent="yes")
     def slow(ctx: Context) -> str:
         """Take longer than allowed."""
         ran.append(ctx.attempt)

@@ -12,7 +12,7 @@ from toolcrib.call import Repair
 from toolcrib.schema.values import describe
 
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "UnusableError", "read"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "UnusableError", "read", "simple"]
 
 MAX_BYTES = 4 << 20
 MAX_DEPTH = 64
@@ -47,7 +47,7 @@ def read(
             raise _not_object(value)
         return {}, [*mended, Repair("R1", "", "read no arguments as an empty object")]
     if value is arguments and isinstance(value, Mapping):
-        return _copy(value, max_bytes, max_depth), mended
+        return simple(value) or _copy(value, max_bytes, max_depth), mended
     if isinstance(value, dict):
         return value, mended
     raise _not_object(value)
@@ -108,9 +108,6 @@ _TEXT = frozenset({str})
 
 def _copy(value: Mapping[str, Any], max_bytes: int, max_depth: int) -> dict[str, Any]:
     """Copy an object that a provider's library parsed, as the JSON that it stands for."""
-    simple = _simple(value)
-    if simple is not None:
-        return simple
     try:
         # Python's encoder would turn other keys into text.
         text = canonical.dumps({_key(key): item for key, item in value.items()})
@@ -126,7 +123,7 @@ def _copy(value: Mapping[str, Any], max_bytes: int, max_depth: int) -> dict[str,
     return copy
 
 
-def _simple(value: Mapping[str, Any]) -> dict[str, Any] | None:
+def simple(value: Any) -> dict[str, Any] | None:
     """Copy an object of scalars and lists of them, as most are; None for any other.
 
     What passes is JSON and small, to the letter: nothing is a subclass of what it seems.

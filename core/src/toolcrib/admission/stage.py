@@ -24,7 +24,7 @@ from toolcrib.schema import Problem
 from toolcrib.tool import Tool
 from toolcrib.validator import Validator, Validators
 
-from .arguments import MAX_BYTES, MAX_DEPTH, UnusableError, read
+from .arguments import MAX_BYTES, MAX_DEPTH, UnusableError, read, simple
 from .saying import Wire, invalid, unknown, unusable
 
 
@@ -68,11 +68,16 @@ def admit(
         text = f"The schema of `{call.wire_name}` cannot be enforced: {error}. Nothing ran."
         return refuse("schema.unsupported", tool.id, text)
     try:
-        value, mended = read(call.arguments, max_bytes, max_depth, repairs)
-        wire = _wire(inverse, value) if inverse is not None else None
-        if inverse is not None:
-            value = _undo(inverse, value)
-        problems = validator.check(value)
+        flat = simple(call.arguments) if inverse is None else None
+        value: dict[str, Any] = flat or {}
+        mended: list[Repair] = []
+        wire = None
+        if flat is None:
+            value, mended = read(call.arguments, max_bytes, max_depth, repairs)
+            if inverse is not None:
+                wire = _wire(inverse, value)
+                value = _undo(inverse, value)
+        problems = validator.check(value, flat=flat is not None)
         if problems:
             problems, more = _repair(validator, value, problems, repairs, max_depth)
             mended = [*mended, *more]
@@ -86,6 +91,8 @@ def admit(
         tool=tool,
         text=text,
         digest=canonical.digest_bytes(text.encode()),
+        # With the keys of inner objects in canonical order, as every attempt sees them.
+        parsed=[value] if flat is not None else [],
         repairs=(*call.repairs, *mended),
     )
 

@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import functools
 import inspect
-import json
 import os
 
 from collections.abc import Callable
@@ -32,10 +31,6 @@ from .values import OutputError, finish, result_of
 
 
 __all__ = ["Run"]
-
-# Canonical text has no white space around it and no key twice, so the plain decoder
-# reads it exactly, at a third of the strict one's cost.
-_decode = json.JSONDecoder().raw_decode
 
 _ENDS_EARLY = frozenset({Cancellation.COOPERATIVE, Cancellation.PROCESS})
 
@@ -138,8 +133,7 @@ class Run:
     def _prepare(self) -> tuple[Context, dict[str, Any]]:
         """Begin an attempt: return its context and arguments."""
         implementation = self.implementation
-        # Decoded anew each time: a handler may change what it is given.
-        arguments: dict[str, Any] = _decode(self.authorized.admitted.text)[0]
+        arguments = self.authorized.admitted.take()
         if implementation.structure is not None:
             try:
                 arguments = implementation.structure(arguments)
