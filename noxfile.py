@@ -164,7 +164,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def bench(session: nox.Session) -> None:
     """Measure, as ratios in one run; ``-- ROW …`` picks rows, ``--peers`` adds the peers."""
-    install(session, "test")
+    install(session, "test", "bench")
     session.run("python", "tests/bench/run.py", *session.posargs)
 
 
