@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "Sources"]
 
+# Looking at more tools than this would hold the event loop up for everybody.
+_MANY = 100
+
 
 class Source(Protocol):
     """A live provider of tools."""
@@ -198,7 +201,9 @@ class Sources:
             judge = toolbox.gate.live if toolbox.gate is not None else None
             # What is no implementation is withheld by name, and hurts no other tool.
             tools = [getattr(each, "tool", each) for each in found]
-            new = toolbox.catalog.with_live(pack.id, source.name, tools, judge=judge)
+            read = partial(toolbox.catalog.read_live, pack.id, source.name, tools, judge=judge)
+            live = await asyncio.to_thread(read) if len(tools) > _MANY else read()
+            new = toolbox.catalog.with_read(live)
         except Exception as error:  # noqa: BLE001 - a source that fails keeps its tools
             self._stale(pack, source, f"{type(error).__name__}: {error}")
             return

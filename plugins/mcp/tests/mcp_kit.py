@@ -52,9 +52,10 @@ async def opened(
     ask: Any = None,
     agents: Any = None,
     local: Sequence[Any] = (),
+    wait: bool = True,
     **policy: Any,
 ) -> AsyncIterator[tuple[Toolbox, Session]]:
-    """Open a toolbox with servers, and a session."""
+    """Open a toolbox with servers, and a session; as a rule, wait for late servers."""
     configs = {n: s.config if isinstance(s, FakePeer) else s for n, s in servers.items()}
     made = Policy(
         local=[pack, *local],
@@ -64,6 +65,8 @@ async def opened(
         **policy,
     )
     async with Toolbox(made, ask=ask, agents=agents) as box, box.session("test") as session:
+        if wait:
+            await box.sources.settle(20.0)
         yield box, session
 
 

@@ -111,6 +111,34 @@ def test_an_answer_too_large_to_read_ends_its_call_alone(tmp_path: Path, peer: A
     run(main())
 
 
+@pytest.mark.parametrize(
+    ("said", "status", "text"),
+    [
+        ('"result":[1,2]', "ok", "[1, 2]"),
+        ('"result":null', "ok", "null"),
+        ('"error":"boom"', "failed", "boom"),
+        ('"error":{"code":"x","message":5}', "failed", "5"),
+        ('"result":{"content":[],"structuredContent":{"n":' + "9" * 9999 + "}}", "ok", "large"),
+        ('"result":{"structuredContent":{"n":NaN,"m":1e999}}', "ok", "Infinity"),
+    ],
+    ids=["list", "null", "text", "odd", "number", "nan"],
+)
+def test_an_answer_of_another_form_ends_its_call(
+    tmp_path: Path, peer: Any, said: str, status: str, text: str
+) -> None:
+    """The server has acted: what can be read is given on, and nobody waits for more."""
+
+    async def main() -> None:
+        raw = '{"jsonrpc":"2.0","id":$id,' + said + "}"
+        one = peer({"tools": [tool("t")], "calls": {"t": [{"raw": raw}]}}, idle_timeout=30)
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            outcome = await session.call("mcp.a.t", {}, approver=yes)
+            assert outcome.status == status, outcome
+            assert text in f"{outcome.text} {outcome.result.content}"
+
+    run(main())
+
+
 def test_structured_output_is_checked_and_kept(tmp_path: Path, peer: Any) -> None:
     """What fits is structured output; what does not is shown, and marked, not lost."""
     out = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

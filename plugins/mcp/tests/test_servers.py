@@ -138,7 +138,7 @@ def test_a_dead_or_silent_server_delays_nobody(tmp_path: Path, peer: Any) -> Non
         servers["silent"] = peer({"initialize": []}, connect_timeout=20)
         servers["missing"] = {"command": str(tmp_path / "no-such-program")}
         began = time.monotonic()
-        async with opened(tmp_path, servers) as (box, session):
+        async with opened(tmp_path, servers, wait=False) as (box, session):
             await until(lambda: all(f"mcp.ok{n}.t" in box.catalog for n in range(4)), 6)
             assert (await session.call("mcp.ok1.t", {}, approver=yes)).status == "ok"
             value = (await session.call("mcp.servers")).result.content[0].value
@@ -157,7 +157,7 @@ def test_entering_does_not_wait_for_the_slow(tmp_path: Path, peer: Any) -> None:
     async def main() -> None:
         slow = peer({"before": [{"hang": 1.0}], "tools": [tool("t")]})
         quick = peer({"tools": [tool("t")]})
-        async with opened(tmp_path, {"slow": slow, "quick": quick}) as (box, _):
+        async with opened(tmp_path, {"slow": slow, "quick": quick}, wait=False) as (box, _):
             await until(lambda: "mcp.quick.t" in box.catalog, 2)
             await until(lambda: "mcp.slow.t" in box.catalog, 5)
 
@@ -214,6 +214,58 @@ def test_noise_and_floods_harm_nobody(tmp_path: Path, peer: Any) -> None:
             from test_calls import _server
 
             assert len(_server(session.toolbox, "a").logs) <= 64
+
+    asyncio.run(main())
+
+
+def test_of_a_flood_of_requests_few_are_listened_to(tmp_path: Path, peer: Any) -> None:
+    """Answers come through it; the rest is dropped before it costs anything."""
+    pings = "\n".join(
+        f'{{"jsonrpc":"2.0","id":"q{number}","method":"ping"}}' for number in range(20_000)
+    )
+    plan = {"tools": [tool("t")], "calls": {"t": [{"raw": pings}, {"text": "done"}]}}
+
+    async def main() -> None:
+        one = peer(plan)
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            assert (await session.call("mcp.a.t", {}, approver=yes)).status == "ok"
+        answered = [line for line in one.events("message") if "method" not in line["message"]]
+        assert 0 < len(answered) <= 5_000
+
+    asyncio.run(main())
+
+
+def test_a_schema_that_is_too_deep_is_withheld_alone(tmp_path: Path, peer: Any) -> None:
+    """However deep it is, the other tools are there."""
+
+    def nested(depth: int) -> Any:
+        schema: Any = {"type": "string"}
+        for _ in range(depth):
+            schema = {"type": "object", "properties": {"x": schema}}
+        return schema
+
+    async def main() -> None:
+        tools = [tool(f"d{depth}", nested(depth)) for depth in (20, 100, 300)]
+        async with opened(tmp_path, {"a": peer({"tools": [*tools, tool("t")]})}) as (box, _):
+            assert {"mcp.a.t", "mcp.a.d20"} <= set(box.catalog.tools)
+            assert "mcp.a.d100" not in box.catalog
+            assert "mcp.a.d300" not in box.catalog
+
+    asyncio.run(main())
+
+
+def test_a_list_that_is_too_large_is_cut(tmp_path: Path, peer: Any) -> None:
+    """What fits into the bound is offered; that there is more is said."""
+    wide = {"type": "object", "description": "x" * 120_000}
+
+    async def main() -> None:
+        tools = [tool("t")] + [tool(f"w{n}", wide) for n in range(80)]
+        async with opened(tmp_path, {"a": peer({"tools": tools})}) as (box, session):
+            offered = [name for name in box.catalog.tools if name.startswith("mcp.a.")]
+            assert "mcp.a.t" in offered
+            assert 1 < len(offered) < 81
+            value = (await session.call("mcp.servers")).result.content[0].value
+            assert "too long" in value[0]["warnings"][0]
 
     asyncio.run(main())
 

@@ -162,13 +162,25 @@ class Catalog:
         A tool that is bad or clashes is withheld alone, and named in the refusals; so is
         one that ``judge`` refuses by its id.
         """
-        key = (pack, source)
-        before = self.sources.get(key)
+        return self.with_read(self.read_live(pack, source, tools, judge=judge))
+
+    def read_live(
+        self,
+        pack: str,
+        source: str,
+        tools: Iterable[Any],
+        *,
+        judge: Callable[[Live], Mapping[str, Refusal]] | None = None,
+    ) -> Live:
+        """Look at each tool of a source; for long lists, away from the event loop."""
+        before = self.sources.get((pack, source))
         revision = before.revision + 1 if before else 1
         live = Live.read(pack, source, tools, revision=revision, before=before)
-        if judge is not None:
-            live = live.withholding(judge(live))
-        return self._again({**self.sources, key: live})
+        return live if judge is None else live.withholding(judge(live))
+
+    def with_read(self, live: Live) -> Catalog:
+        """Return a new catalog with a source as it was read by :meth:`read_live`."""
+        return self._again({**self.sources, (live.pack, live.source): live})
 
     def with_unreadable(self, pack: str, source: str, problem: str) -> Catalog:
         """Return a new catalog in which a source keeps its tools, marked stale."""

@@ -108,8 +108,8 @@ async def request(
             message, ANY, progress_callback=_Reports(ctx, idle) if ctx is not None else None
         )
     )
-    raw = (answer.get("_meta") or {}).get(RAW, answer)
-    return raw if isinstance(raw, Mapping) else {}
+    meta = answer.get("_meta") or {}
+    return live.tap.taken(meta) if RAW in meta else answer
 
 
 class _Reports:

@@ -21,6 +21,7 @@ from mcp import MCPError
 from mcp.client.session import ClientSession
 from mcp.client.subscriptions import listen
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 from toolcrib import ToolFailure, Unavailable
 
 from . import remote
@@ -211,6 +212,10 @@ class Connection:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise error
         text = error.text if isinstance(error, ToolFailure) else str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            text = f"it does not greet as the protocol says: {where}: {first['msg']}"
         if isinstance(error, TimeoutError):
             text = text or f"it did not answer within {self.config.connect_timeout:g} s"
         where = f" (it wrote: {one_line(self.tail[-300:])})" if self.tail.strip() else ""
@@ -331,7 +336,7 @@ class Connection:
         else:
             owned = await Owned.start(self.config, root=self._root)
             stack.push_async_callback(self._ended, owned)
-            reader, writer = PipeReader(owned.output), PipeWriter(owned.input)
+            reader, writer = Watched(PipeReader(owned.output)), PipeWriter(owned.input)
         tap = Tap(reader, writer)
         session = ClientSession(
             dispatcher=tap,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +15,6 @@ from mcp import MCPError
 from pydantic import TypeAdapter
 
 from .connection import Live
-from .wire import RAW
 
 
 __all__ = ["ANY", "Listed", "Unlistable", "everything"]
@@ -22,7 +24,7 @@ ANY: Any = TypeAdapter(dict[str, Any])
 
 MOST_PAGES = 200
 MOST_ITEMS = 10_000
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 8 * 1024 * 1024
 
 _REQUESTS: dict[str, tuple[type[Any], str]] = {
     "tools": (types.ListToolsRequest, "tools"),
@@ -72,9 +74,11 @@ async def everything(live: Live, what: str, *, timeout: float) -> Listed:
             warnings.append(f"page {page + 1} of the list cannot be read: {error.message}")
             break
         found = raw.get(_REQUESTS[what][1])
-        items += found if isinstance(found, list) else []
-        size += len(str(found))
-        if len(items) >= MOST_ITEMS or size > MOST_BYTES:
+        found = found if isinstance(found, list) else []
+        fit, taken = await asyncio.to_thread(_fitting, found, MOST_BYTES - size)
+        items += fit
+        size += taken
+        if len(items) >= MOST_ITEMS or len(fit) < len(found):
             del items[MOST_ITEMS:]
             warnings.append(f"the list is too long; what comes after {len(items)} is left out")
             break
@@ -89,22 +93,41 @@ async def everything(live: Live, what: str, *, timeout: float) -> Listed:
     return Listed(tuple(items), tuple(warnings))
 
 
+def _fitting(items: list[Any], most: int) -> tuple[list[Any], int]:
+    """Return the first items that are together not too large, and their size."""
+    size = 0
+    for place, item in enumerate(items):
+        try:
+            own = len(json.dumps(item))
+        except (TypeError, ValueError, RecursionError):
+            own = 0  # Whoever looks at the item alone says what is wrong with it.
+        if size + own > most:
+            return items[:place], size
+        size += own
+    return items, size
+
+
 async def _page(live: Live, what: str, cursor: str | None, timeout: float) -> Mapping[str, Any]:
     params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
     if what == "tools":
         # The SDK reads here which arguments go into headers as well, and which tools
         # declare such headers wrongly.
         result = await live.session.list_tools(params=params)
-        raw = dict((result.meta or {}).get(RAW, {}))
+        raw = dict(live.tap.taken(result.meta))
         kept = {tool.name for tool in result.tools}
-        raw["tools"] = [t for t in raw.get("tools") or () if _headers_are_right(t, kept)]
+        listed = raw.get("tools")
+        raw["tools"] = await asyncio.to_thread(_right, listed, kept)
         return raw
     request, _ = _REQUESTS[what]
     answer = await live.session.send_request(
         request(params=params), ANY, request_read_timeout_seconds=timeout
     )
-    raw = answer["_meta"][RAW]
-    return raw if isinstance(raw, Mapping) else {}
+    return live.tap.taken(answer.get("_meta"))
+
+
+def _right(listed: Any, kept: set[str]) -> list[Any]:
+    listed = listed if isinstance(listed, list) else []
+    return [tool for tool in listed if _headers_are_right(tool, kept)]
 
 
 def _headers_are_right(tool: Any, kept: set[str]) -> bool:

@@ -223,7 +223,7 @@ class Normal:
         validators: Validators,
         blocks: list[Block],
     ) -> Any:
-        value = raw.get("structuredContent")
+        value = self._finite(raw.get("structuredContent"))
         if value is None:
             if schema is not None:
                 self._odd("the structured output that the tool declares is missing")
@@ -236,6 +236,17 @@ class Normal:
             return None
         if not blocks:
             blocks.append(Json(value))
+        return value
+
+    def _finite(self, value: Any) -> Any:
+        """Return a value with numbers that JSON does not have written as words."""
+        try:
+            json.dumps(value, allow_nan=False)
+        except ValueError:
+            self._odd("numbers that are none were written as words")
+            return json.loads(json.dumps(value), parse_constant=str)
+        except (TypeError, RecursionError):
+            return None
         return value
 
     @staticmethod

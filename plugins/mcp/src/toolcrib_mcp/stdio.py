@@ -85,6 +85,9 @@ class PipeReader(_Stream):
         while True:
             while self._lines:
                 message = self._parsed(self._lines.popleft())
+                if self._lines:
+                    # What follows at once waits until others have had their turn.
+                    await asyncio.sleep(0)
                 if message is not None:
                     return message
             try:
@@ -129,35 +132,40 @@ class PipeReader(_Stream):
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            odd = _deep_answer(line)
+            odd = _odd_answer(line)
             if odd is None:
                 self.noise += 1
             return odd
         return SessionMessage(message)
 
 
-def _deep_answer(line: bytes) -> SessionMessage | None:
-    """Read an answer that is nested too deeply for the SDK.
+def _odd_answer(line: bytes) -> SessionMessage | None:
+    """Read an answer that the SDK cannot: too deep, or of another form than is right.
 
-    One that cannot be read at all ends its request, for which nothing else would come.
+    The server has acted, and nothing else would come for the request. So what can be
+    read is given on, and what cannot ends its request.
     """
     if not line.lstrip().startswith(b"{") or b'"jsonrpc"' not in line:
         return None
     try:
         value = json.loads(line)
-    except RecursionError:
+    except (RecursionError, ValueError):
+        if b'"method"' in line[:_EDGE] or _ID.search(line[:_EDGE]) is None:
+            return None
         edge = _too_large(line[:_EDGE], line[-_EDGE:], len(line))
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(edge, by_name=False))
-    except ValueError:
-        return None
     number = value.get("id")
     if isinstance(number, bool) or not isinstance(number, int | str) or "method" in value:
         return None
-    if not isinstance(value.get("result"), dict):
+    result, error = value.get("result"), value.get("error")
+    if "error" in value and "result" not in value:
+        said = error.get("message") if isinstance(error, dict) else error
+        data = types.ErrorData(code=types.INTERNAL_ERROR, message=str(said)[:2000])
+        return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=number, error=data))
+    if "result" not in value:
         return None
-    answer = types.JSONRPCResponse.model_construct(
-        jsonrpc="2.0", id=number, result=value["result"]
-    )
+    whole = result if isinstance(result, dict) else {"content": [result]}
+    answer = types.JSONRPCResponse.model_construct(jsonrpc="2.0", id=number, result=whole)
     return SessionMessage(answer)
 
 

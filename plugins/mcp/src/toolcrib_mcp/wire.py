@@ -8,11 +8,16 @@ looks at the raw value part by part.
 
 from __future__ import annotations
 
+import asyncio
+import time
+
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Self
 
 import anyio
 import anyio.abc
+import mcp_types as types
 
 from mcp.shared.dispatcher import (
     CallOptions,
@@ -27,7 +32,10 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 __all__ = ["RAW", "Tap", "Watched"]
 
 RAW = "toolcrib/raw"
-"""Key in ``_meta`` under which the raw result travels past the SDK's models."""
+"""Key in ``_meta`` under which stands the number of the raw result that is set aside."""
+
+_MOST_ASIDE = 256
+_MOST_A_SECOND = 500
 
 _PASSED = frozenset({"initialize", "server/discover", "ping", "subscriptions/listen"})
 _CACHE = {"ttlMs": 0, "cacheScope": "private"}
@@ -47,12 +55,22 @@ _STAND_IN: dict[str, dict[str, Any]] = {
 
 
 class Watched:
-    """A transport's read stream that remembers that it ended."""
+    """A transport's read stream that remembers that it ended, and holds floods back.
+
+    Answers always come through. Of what a server asks and tells by itself only so much is
+    taken in a second: the rest is dropped here, where that costs next to nothing.
+
+    Attributes:
+        noise: What was no message.
+        dropped: Messages of floods.
+    """
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
         self.ended = False
         self.noise = 0
+        self.dropped = 0
+        self._second = (0, 0)
 
     @property
     def last_context(self) -> Any:
@@ -64,10 +82,26 @@ class Watched:
 
     async def __anext__(self) -> Any:
         try:
-            return await self._inner.__anext__()
+            while True:
+                message = await self._inner.__anext__()
+                if not self._floods(message):
+                    return message
+                self.dropped += 1
+                # Others have their turn while a flood is read away.
+                await asyncio.sleep(0)
         except (StopAsyncIteration, anyio.EndOfStream, anyio.ClosedResourceError):
             self.ended = True
             raise
+
+    def _floods(self, message: Any) -> bool:
+        """Tell whether a server says more by itself than is listened to."""
+        body = getattr(message, "message", None)
+        if not isinstance(body, types.JSONRPCRequest | types.JSONRPCNotification):
+            return False
+        now = int(time.monotonic())
+        count = self._second[1] + 1 if self._second[0] == now else 1
+        self._second = (now, count)
+        return count > _MOST_A_SECOND
 
     async def receive(self) -> Any:
         """Return the next message."""
@@ -101,7 +135,8 @@ class Tap(Dispatcher[Any]):
             reader, writer, on_stream_exception=self._noise
         )
         self.lost = anyio.Event()
-        self.sent = 0
+        self._numbers = 0
+        self._aside: OrderedDict[int, Any] = OrderedDict()
 
     @property
     def ended(self) -> bool:
@@ -116,11 +151,20 @@ class Tap(Dispatcher[Any]):
         stand_in = _STAND_IN.get(method)
         if method in _PASSED or stand_in is None:
             return raw
-        out = {**stand_in, "_meta": {RAW: raw}}
+        self._numbers += 1
+        self._aside[self._numbers] = raw
+        while len(self._aside) > _MOST_ASIDE:  # Of requests that were given up meanwhile.
+            self._aside.popitem(last=False)
+        out = {**stand_in, "_meta": {RAW: self._numbers}}
         if method == "tools/list":
             # The SDK reads from here which arguments go into headers as well.
-            out["tools"] = [t for t in _listed(raw) if "x-mcp-header" in str(t["inputSchema"])]
+            out["tools"] = await asyncio.to_thread(_with_headers, raw)
         return out
+
+    def taken(self, meta: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the raw result that belongs to an answer's ``_meta``."""
+        raw = self._aside.pop((meta or {}).get(RAW, 0), {})
+        return raw if isinstance(raw, dict) else {}
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -146,6 +190,10 @@ class Tap(Dispatcher[Any]):
 
     async def _noise(self, error: Exception) -> None:
         self._reader.noise += 1
+
+
+def _with_headers(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [tool for tool in _listed(raw) if "x-mcp-header" in str(tool["inputSchema"])]
 
 
 def _listed(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
