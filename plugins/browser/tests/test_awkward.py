@@ -437,3 +437,37 @@ def test_page_that_asks_not_to_be_left_is_kept_and_named(site, browser):
     assert outcome.ok or outcome.code == "browser.kept", outcome
     if not outcome.ok:
         assert "dialog" in outcome.text
+
+
+def test_link_to_a_server_that_breaks_off_is_told_as_that(site, browser, text):
+    """What the browser shows in its place is not taken for the site's words."""
+
+    async def nothing(asked, writer):
+        writer.close()
+
+    site.add("/broken", nothing)
+    site.add("/", ok('<a href="/broken">go</a>'))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        return await me.click('"go"')
+
+    outcome = browser.run(scenario)
+    assert outcome.ok, outcome
+    assert "/broken could not be reached; the browser shows an error" in text(outcome)
+
+
+def test_link_that_the_proxy_refuses_is_told_with_its_code(site, other, browser, text):
+    """Its answer stands in the page, and is named as its own."""
+    browser.settings["requests"] = ["127.0.0.2"]
+    site.add("/", ok(f'<a href="{other.url("/")}">go</a>'))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        return await me.click('"go"', origins=[other.url("")])
+
+    outcome = browser.run(scenario)
+    assert outcome.ok, outcome
+    assert "what is shown is not the site's" in text(outcome)
+    assert "[net.host_refused]" in text(outcome)
+    assert other.hits == []

@@ -86,8 +86,9 @@ def test_waiting_for_a_text_an_address_and_an_element(site, browser, text):
     site.add(
         "/",
         ok(
-            "<button id=b disabled>Go</button><p id=o>old</p><script>fetch('/later').then(() =>"
-            " { o.textContent = 'ready now'; b.disabled = false;"
+            "<button id=b disabled>Go</button><p id=o>old</p><button id=g>Gone</button>"
+            "<script>fetch('/later').then(() =>"
+            " { o.textContent = 'ready now'; b.disabled = false; g.remove();"
             " history.pushState(0, '', '/moved#x') })</script>"
         ),
     )
@@ -99,7 +100,10 @@ def test_waiting_for_a_text_an_address_and_an_element(site, browser, text):
         )
         assert (early.status, early.code) == ("failed", "browser.not_yet")
         assert early.retryable
-        ref, snapshot = me.ref('"Go"'), me.snapshot
+        ref, gone, snapshot = me.ref('"Go"'), me.ref('"Gone"'), me.snapshot
+        late = {"kind": "ref", "snapshot": snapshot, "ref": gone, "state": "detached"}
+        early = await me.call("browser.wait", condition=late, timeout_ms=200)
+        assert (early.status, early.code) == ("failed", "browser.not_yet")
         go.set()
         for condition in (
             {"kind": "text", "text": "ready"},
@@ -107,6 +111,8 @@ def test_waiting_for_a_text_an_address_and_an_element(site, browser, text):
             {"kind": "text", "text": "old", "exact": True, "state": "hidden"},
             {"kind": "url", "url": "http://127.0.0.2:*/moved"},
             {"kind": "ref", "snapshot": snapshot, "ref": ref, "state": "enabled"},
+            {"kind": "ref", "snapshot": snapshot, "ref": ref, "state": "attached"},
+            late,
             {"kind": "load", "state": "networkidle"},
             {"kind": "time", "ms": 10},
         ):

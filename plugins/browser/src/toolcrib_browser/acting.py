@@ -18,7 +18,7 @@ from .desk import Desk
 from .elements import Element, Sight
 from .failing import answering, hung, is_gone, obstacle, with_look
 from .filling import values_of
-from .moments import Moment
+from .moments import Moment, way_to
 from .observing import View
 from .performing import Doing
 from .showing import not_observed, shown
@@ -94,10 +94,8 @@ class Acting:
             blocked = moment.blocked()
             if blocked is not None:
                 text = (
-                    f"It was done ({told(wish.action)}), but {blocked.text}. The page stays "
-                    "as it is. What the site did by then cannot be known. To go there, call "
-                    f"browser.navigate with {blocked.url[:500]}, or name {blocked.origin} in "
-                    "origins the next time; either is judged anew."
+                    f"It was done ({told(wish.action)}), but {blocked.text}. What the site did "
+                    f"by then cannot be known.{way_to(blocked)}"
                 )
                 raise Uncertain(await with_look(desk, tab, text), code="browser.new_origin")
             return shown(desk, tab, seen, moment, did=told(wish.action))

@@ -61,6 +61,7 @@ class Arrival:
             moment.stopped()
         if moment.committed and not tab.dead:
             moment.committed = False
+            self._explain()
             with contextlib.suppress(Exception):
                 await tab.page.wait_for_load_state("domcontentloaded", timeout=_READY)
         for download in moment.downloads[self._kept :]:
@@ -68,6 +69,14 @@ class Arrival:
             moment.tell(await self._keep(download))
             # That nothing was shown is what a download looks like.
             moment.happened = [h for h in moment.happened if h.kind != "ended"]
+
+    def _explain(self) -> None:
+        """Say so where the filtering proxy answered in the place of the site."""
+        gone = [h.url for h in self._moment.happened if h.kind in {"navigated", "ended"}]
+        found = self._desk.engine.refusal(gone[-1], self._moment.started) if gone else None
+        if found is not None:
+            words = f"what is shown is not the site's: {cleaned(found[1], 300)} [{found[0]}]"
+            self._moment.tell(Happening(kind="note", text=words))
 
     async def _keep(self, download: Any) -> Happening:
         """Put a download into the artifact store."""

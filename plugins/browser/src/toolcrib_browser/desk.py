@@ -309,5 +309,6 @@ def _about_window(tab: Tab, url: str, *, stays: bool, full: bool) -> Happening:
         origin = origin_of(url)
     except ValueError:
         origin = ""
-    words = f"a window to {where} was closed: it is another origin"
+    why = "another origin" if origin and url.startswith("http") else "no address of a page"
+    words = f"a window to {where} was closed: it is {why}"
     return Happening(kind="blocked", text=words, origin=origin, url=url)

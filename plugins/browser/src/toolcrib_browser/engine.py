@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ class Engine:
         self._running: Running | None = None
         self._proxy: FilteringProxy | None = None
         self._contexts: set[BrowserContext] = set()
-        self._refused: OrderedDict[tuple[str, int], tuple[str, str]] = OrderedDict()
+        self._refused: OrderedDict[tuple[str, int], tuple[str, str, float]] = OrderedDict()
         self._closed = False
 
     async def context(self) -> BrowserContext:
@@ -108,16 +109,28 @@ class Engine:
         return self.settings.requests.admits_place(host, port)
 
     def _note(self, decision: Any) -> None:
-        place = _place(decision.host, decision.port)
-        self._refused.pop(place, None)
         if decision.code is not None:
-            self._refused[place] = (decision.code, decision.text)
+            place = _place(decision.host, decision.port)
+            self._refused.pop(place, None)
+            self._refused[place] = (decision.code, decision.text, time.monotonic())
             while len(self._refused) > _DECISIONS:
                 self._refused.popitem(last=False)
 
-    def refusal(self, host: str, port: int) -> tuple[str, str] | None:
-        """Return code and text of why the proxy refused a place last, or None."""
-        return self._refused.get((host, port))
+    def refusal(self, url: str, since: float = 0.0) -> tuple[str, str] | None:
+        """Return code and text of why the proxy said no to a place last, or None.
+
+        Args:
+            url: An address of the place.
+            since: Monotonic time before which it does not count.
+        """
+        try:
+            origin = origin_of(url)
+        except ValueError:
+            return None
+        code, text, when = self._refused.get(
+            (host_of(origin), int(origin.rpartition(":")[2])), ("", "", -1.0)
+        )
+        return (code, text) if code and when >= since else None
 
     async def close(self) -> None:
         """End the browser and the proxy."""

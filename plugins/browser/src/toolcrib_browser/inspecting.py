@@ -16,7 +16,7 @@ from .desk import Desk
 from .failing import answering
 from .fields import FACTS, FIELDS, is_secret_field, redacted
 from .marks import cleaned, fenced
-from .origins import host_of, origin_of, shown_url
+from .origins import shown_url
 from .outputs import Inspected, plain
 from .reading import expected
 from .regions import markdown_of, rows_of, table_text
@@ -176,12 +176,7 @@ class Inspecting:
         )
 
     def _refused(self, url: str) -> str:
-        try:
-            origin = origin_of(url)
-        except ValueError:
-            return ""
-        port = int(origin.rpartition(":")[2])
-        found = self._desk.engine.refusal(host_of(origin), port)
+        found = self._desk.engine.refusal(url)
         return f"refused: {found[0]}" if found is not None else ""
 
     # -- content ---------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import attrs
 from toolcrib import ArtifactLink
 
 
-__all__ = ["Happening", "Moment"]
+__all__ = ["Happening", "Moment", "way_to"]
 
 Kind = Literal["navigated", "moved", "blocked", "dialog", "popup", "download", "ended", "note"]
 
@@ -43,7 +44,8 @@ class Moment:
     """One operation's look at what its page does.
 
     Attributes:
-        dialog: How a dialog that comes up is answered: None dismisses it.
+        started: When, on the monotonic clock.
+        accept: Whether a dialog that comes up is accepted; it is dismissed otherwise.
         dialog_text: What is typed into a prompt that is accepted.
         happened: What happened, in order.
         downloads: Downloads that began.
@@ -51,6 +53,7 @@ class Moment:
     """
 
     def __init__(self, *, accept: bool = False, dialog_text: str | None = None) -> None:
+        self.started = time.monotonic()
         self.accept = accept
         self.dialog_text = dialog_text
         self.happened: list[Happening] = []
@@ -123,3 +126,13 @@ class Moment:
         except TimeoutError:
             return False
         return True
+
+
+def way_to(blocked: Happening) -> str:
+    """Say how to get to what was not let through, if there is a way."""
+    if not blocked.origin or not blocked.url.startswith("http"):
+        return " There is no way there."
+    return (
+        f" To go there, call browser.navigate with {blocked.url[:500]}, or name "
+        f"{blocked.origin} in origins the next time; either is judged anew."
+    )

@@ -14,9 +14,9 @@ from toolcrib import Context, Failed, NotFound, Refused, Result, Transient
 from .arriving import Arrival
 from .desk import Desk
 from .failing import answering, hung, is_gone, with_look
-from .moments import Moment
+from .moments import Moment, way_to
 from .observing import View
-from .origins import BLANK, origin_of, shown_url
+from .origins import BLANK, shown_url
 from .showing import not_observed, shown
 from .tabs import PageHungError, Tab
 
@@ -100,7 +100,9 @@ class Navigating:
                     return not_observed(desk, tab, did, moment)
                 await self._let_through(tab, moment)
                 status = await self._status(tab, response)
-                self._refused_by_proxy(tab, status)
+                if status in {403, 502, 504} and tab.url.startswith("http:"):
+                    # The proxy's own answer is no page.
+                    self._refusal(tab.url, moment)
             return shown(desk, tab, seen, moment, did=did, status=status)
 
     def _judge(self) -> None:
@@ -180,7 +182,7 @@ class Navigating:
         if code == "ERR_ABORTED":
             self._aborted(tab, moment)
             return
-        await self._refusal(tab)
+        self._refusal(self._trip.origin or self._trip.url, moment)
         words = _WORDS.get(code, code.lower().replace("_", " ") or "it failed")
         wrong = f"{shown_url(self._trip.url)} was not reached: {words}."
         raise Failed(await with_look(self._desk, tab, wrong), code="browser.not_reached")
@@ -216,37 +218,16 @@ class Navigating:
             return
         text = (
             f"The way to {shown_url(self._trip.url)} leads on: {blocked.text}. The page was "
-            f"not changed to it. To go there, call browser.navigate with {blocked.url[:500]}, "
-            f"or name {blocked.origin or 'its origin'} in origins; either is judged anew."
+            f"not changed to it.{way_to(blocked)}"
         )
         raise Refused(await with_look(self._desk, tab, text), code="browser.new_origin")
 
-    async def _refusal(self, tab: Tab) -> None:
+    def _refusal(self, url: str, moment: Moment) -> None:
         """End the call with the proxy's own reason, if it was the proxy that said no."""
-        from toolcrib_net import NetError, failure
+        found = self._desk.engine.refusal(url, moment.started)
+        if found is not None:
+            from toolcrib_net import NetError, failure
 
-        try:
-            origin = self._trip.origin or origin_of(self._trip.url)
-        except ValueError:
-            return
-        scheme_host, _, port = origin.rpartition(":")
-        host = scheme_host.partition("://")[2].strip("[]")
-        found = self._desk.engine.refusal(host, int(port))
-        if found is None:
-            return
-        code, text = found
-        raise failure(NetError(text, code=code), passing=False)
-
-    def _refused_by_proxy(self, tab: Tab, status: int | None) -> None:
-        """Take the proxy's own answer for what it is, and not for a page."""
-        if status not in {403, 502, 504}:
-            return
-        from toolcrib_net import NetError, failure
-
-        scheme_host, _, port = tab.origin.rpartition(":")
-        host = scheme_host.partition("://")[2].strip("[]")
-        found = self._desk.engine.refusal(host, int(port)) if port else None
-        if found is not None and tab.origin.startswith("http:"):
             raise failure(NetError(found[1], code=found[0]), passing=False)
 
     async def _status(self, tab: Tab, response: Response | None) -> int | None:

@@ -110,7 +110,9 @@ class Tab:
         ):
             session.on(f"Page.{name}", getattr(self, f"_{name}"))
         await session.send("Fetch.enable", {"patterns": [_DOCUMENTS]})
+        session.on("Log.entryAdded", self._logged)
         await session.send("Page.enable")
+        await session.send("Log.enable")
         page = self.page
         page.on("dialog", lambda dialog: self._soon(self._dialog(dialog)))
         page.on("download", self._download)
@@ -135,10 +137,15 @@ class Tab:
 
     def may_become(self, url: str) -> str:
         """Return an address's origin if the page may navigate there, else nothing."""
+        if url == BLANK:
+            return self.origin or BLANK
+        # A blob has the origin of who made it, and no address that a rule could judge.
+        if not url.startswith(("http://", "https://")):
+            return ""
         try:
             origin = origin_of(url)
         except ValueError:
-            return self.origin or BLANK if url == BLANK else ""
+            return ""
         return origin if origin in self.allowed and self._admits(origin) else ""
 
     def end(self, reason: str) -> None:
@@ -164,9 +171,13 @@ class Tab:
         Raises:
             PageHungError: it does not answer.
         """
+        limit = asyncio.timeout(seconds)
         try:
-            return await asyncio.wait_for(question, seconds)
+            async with limit:
+                return await question
         except TimeoutError as error:
+            if not limit.expired():
+                raise  # one of the question's own
             raise PageHungError(self.id) from error
 
     async def close(self) -> None:
@@ -232,9 +243,21 @@ class Tab:
         self.generation += 1
         self.turned.set()
         self.whole = False
+        url, lost = frame["url"], frame.get("unreachableUrl")
+        if lost:
+            words = f"{shown_url(lost)} could not be reached; the browser shows an error"
+            self._tell(Happening(kind="ended", text=words, url=lost))
+        elif url != BLANK and not url.startswith(("http://", "https://")):
+            words = (
+                f"the page went to {shown_url(url, 40)}, which is no address, and was emptied"
+            )
+            self._tell(Happening(kind="blocked", text=words, url=url))
+            self._soon(self.page.goto(BLANK))
+            return
+        else:
+            words = f"the page went to {shown_url(url)}"
+            self._tell(Happening(kind="navigated", text=words, url=url))
         if self.moment is not None:
-            words = f"the page went to {shown_url(frame['url'])}"
-            self._tell(Happening(kind="navigated", text=words, url=frame["url"]))
             self.moment.arrived()
 
     def _navigatedWithinDocument(self, event: dict[str, Any]) -> None:  # noqa: N802
@@ -250,8 +273,20 @@ class Tab:
             self._tell(Happening(kind="ended", text=words))
 
     def _windowOpen(self, event: dict[str, Any]) -> None:  # noqa: N802
-        if self.moment is not None:
-            self.moment.opening()
+        url = event.get("url", "")
+        if url.partition(":")[0] in {"http", "https", "about", "blob", ""}:
+            if self.moment is not None:
+                self.moment.opening()
+            return
+        # The browser opens no such window, and says nothing more of it.
+        words = f"a window to {shown_url(url, 40)} was not opened: it is no address of a page"
+        self._tell(Happening(kind="note", text=words))
+
+    def _logged(self, event: dict[str, Any]) -> None:
+        """Tell of a navigation that the browser itself forbids a page."""
+        text = event["entry"].get("text", "")
+        if event["entry"].get("source") == "security" and text.startswith("Not allowed"):
+            self._tell(Happening(kind="note", text=f"the browser said {quoted(text)}"))
 
     def _downloadWillBegin(self, event: dict[str, Any]) -> None:  # noqa: N802
         if self.moment is not None and event.get("frameId") == self.target:

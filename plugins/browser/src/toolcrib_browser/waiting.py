@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from typing import Annotated, Any, Literal
 
 import attrs
 
-from toolcrib import Between, Context, Failed, Length, Refused, Result, Transient
+from toolcrib import Between, Context, Failed, Length, Refused, Result, ToolFailure, Transient
 
 from .actions import Ref
 from .arriving import Arrival
 from .desk import Desk
 from .failing import answering, is_gone, with_look
 from .marks import quoted
-from .moments import Moment
+from .moments import Moment, way_to
 from .observing import View
 from .parameters import SnapshotName
 from .reading import expected
@@ -22,6 +24,15 @@ from .tabs import PageHungError, Tab
 
 
 __all__ = ["AddressIs", "Condition", "ElementIs", "Loaded", "TextIs", "TimePasses", "Waiting"]
+
+
+_DETACHED = """e => new Promise(done => {
+  const look = () => e.isConnected || (watch.disconnect(), done());
+  const watch = new MutationObserver(look);
+  for (let root = e.getRootNode(); root; root = root.host && root.host.getRootNode())
+    watch.observe(root, {childList: true, subtree: true});
+  look();
+})"""
 
 
 @attrs.frozen(kw_only=True)
@@ -57,7 +68,9 @@ class ElementIs:
     kind: Literal["ref"]
     snapshot: SnapshotName
     ref: Ref
-    state: Literal["visible", "hidden", "enabled", "disabled", "editable"] = "visible"
+    state: Literal[
+        "visible", "hidden", "enabled", "disabled", "editable", "attached", "detached"
+    ] = "visible"
 
 
 @attrs.frozen(kw_only=True)
@@ -133,22 +146,23 @@ class Waiting:
             await take(self._desk, tab)
         locator = tab.page.locator(f"aria-ref={condition.ref}")
         if await locator.count() == 0:
-            if condition.state == "hidden":
+            if condition.state in {"hidden", "detached"}:
                 return
             text = f"Element {condition.ref} is not in page {tab.id} any more."
             raise Failed(await with_look(self._desk, tab, text), code="browser.stale")
         handle: Any = await locator.element_handle(timeout=1500)
-        await handle.wait_for_element_state(condition.state, timeout=limit)
+        if condition.state == "detached":
+            async with asyncio.timeout(limit / 1000):
+                await handle.evaluate(_DETACHED)
+        elif condition.state != "attached":
+            await handle.wait_for_element_state(condition.state, timeout=limit)
 
     async def _not_yet(self, tab: Tab, moment: Moment, error: Exception) -> None:
-        if isinstance(error, Failed | PageHungError) or tab.dead or is_gone(error):
+        if isinstance(error, ToolFailure | PageHungError) or tab.dead or is_gone(error):
             raise error
         blocked = moment.blocked()
         if blocked is not None:
-            text = (
-                f"While waiting, {blocked.text}. To go there, call browser.navigate with "
-                f"{blocked.url[:500]}; that is judged anew."
-            )
+            text = f"While waiting, {blocked.text}.{way_to(blocked)}"
             raise Refused(await with_look(self._desk, tab, text), code="browser.new_origin")
         text = f"Not so after {self._seconds:g} s: {self._words()}."
         raise Transient(await with_look(self._desk, tab, text), code="browser.not_yet")
