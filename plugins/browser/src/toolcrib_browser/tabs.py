@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Look", "PageHungError", "Tab"]
 
 T = TypeVar("T")
-_KEPT_LOOKS = 6
+_KEPT_LOOKS = 24
+_KEPT_NODES = 60_000
 _ANSWER = 10.0
 _DOCUMENTS = {"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}
 
@@ -162,8 +163,10 @@ class Tab:
     def keep(self, look: Look) -> None:
         """Remember what was seen."""
         self.looks[look.id] = look
-        while len(self.looks) > _KEPT_LOOKS:
-            self.looks.popitem(last=False)
+        held = sum(len(each.outline.nodes) for each in self.looks.values())
+        while len(self.looks) > _KEPT_LOOKS or (held > _KEPT_NODES and len(self.looks) > 2):
+            _, gone = self.looks.popitem(last=False)
+            held -= len(gone.outline.nodes)
 
     async def ask(self, question: Awaitable[T], seconds: float = _ANSWER) -> T:
         """Wait for an answer of the page, but not for ever.
