@@ -29,7 +29,13 @@ __all__ = ["Desk"]
 _REMEMBERED = 64
 _TOGETHER = 5.0
 _ENDED = "the browser ended, and its pages with it"
-_STOPPED = "This page was stopped: it belongs to another origin than the page that opened it."
+# Takes the place of a window's first document until it is closed; without an icon of its
+# own, the browser would ask the other origin for one.
+_STOPPED = (
+    '<!doctype html><link rel="icon" href="data:,"><p>This page was stopped: it belongs to'
+    " another origin than the page that opened it."
+)
+_NOTHING = {"Content-Security-Policy": "default-src 'none'; img-src data:; sandbox"}
 
 
 class Desk:
@@ -237,7 +243,9 @@ class Desk:
         request = route.request
         with contextlib.suppress(Exception):
             if request.is_navigation_request() and _frameless(request):
-                await route.fulfill(status=200, content_type="text/plain", body=_STOPPED)
+                await route.fulfill(
+                    status=200, content_type="text/html", body=_STOPPED, headers=_NOTHING
+                )
                 return
             await route.continue_()
 
