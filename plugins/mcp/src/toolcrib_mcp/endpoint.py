@@ -12,6 +12,7 @@ import socket
 import stat
 import sys
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -42,6 +43,7 @@ __all__ = [
 _HOLDER = "toolcrib.holder"
 _SESSION = b"mcp-session-id"
 _BODY = 4 * 1024 * 1024
+_MOST_SESSIONS = 20_000
 
 
 # -- the process's own pipes ---------------------------------------------------------
@@ -144,7 +146,7 @@ class Guard:
         self._app = app
         self._tokens = tokens
         self._clients = clients
-        self._owners: dict[bytes, str] = {}
+        self._owners: OrderedDict[bytes, str] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Let a request in, or answer why not."""
@@ -162,7 +164,7 @@ class Guard:
             return
         session = headers.get(_SESSION)
         token = holder[1]
-        if session is not None and self._owners.get(session, token) != token:
+        if session is not None and self._owners.get(session) != token:
             await _refuse(send, 404, "no such session")
             return
         scope[_HOLDER] = holder
@@ -170,14 +172,20 @@ class Guard:
         async def sent(message: Any) -> None:
             if message["type"] == "http.response.start":
                 for key, value in message.get("headers", ()):
-                    if key.lower() == _SESSION and len(self._owners) < 100_000:
-                        self._owners.setdefault(value, token)
+                    if key.lower() == _SESSION:
+                        self._begun(value, token)
             await send(message)
 
         await self._app(scope, receive, sent)
         if scope["method"] == "DELETE" and session is not None:
             self._owners.pop(session, None)
             await self._clients.forget(f"{token}\n{session.decode('latin-1')}")
+
+    def _begun(self, session: bytes, token: str) -> None:
+        """Note whose a session is; the oldest are forgotten, and belong to nobody then."""
+        self._owners.setdefault(session, token)
+        while len(self._owners) > _MOST_SESSIONS:
+            self._owners.popitem(last=False)
 
 
 async def _refuse(send: Any, status: int, text: str, challenge: bytes | None = None) -> None:
