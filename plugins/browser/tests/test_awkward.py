@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -107,7 +108,7 @@ def test_image_that_never_loads_does_not_hold_up_the_page(site, browser, text):
     """The document is there; whoever asks for more is told what is missing."""
 
     async def never(asked, writer):
-        await __import__("asyncio").sleep(60)
+        await asyncio.sleep(60)
 
     site.add("/", ok('<h1>Here</h1><img src="/never">'))
     site.add("/never", never)
@@ -471,3 +472,72 @@ def test_link_that_the_proxy_refuses_is_told_with_its_code(site, other, browser,
     assert "what is shown is not the site's" in text(outcome)
     assert "[net.host_refused]" in text(outcome)
     assert other.hits == []
+
+
+def test_many_windows_at_once_keep_to_the_limit_and_are_told(site, browser, text):
+    """Those beyond it are closed, and told in few words."""
+    browser.settings["pages"] = 4
+    site.add("/w", ok("<p>w</p>"))
+    site.add(
+        "/",
+        ok("<button onclick=\"for (let i = 0; i < 12; i++) window.open('/w')\">go</button>"),
+    )
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        opened = await me.click('"go"')
+        await me.look()
+        return opened, await me.call("browser.page")
+
+    opened, pages = browser.run(scenario)
+    assert opened.ok
+    assert len(pages.result.structured["pages"]) == 4
+    assert text(opened).count("a new page") == 3
+    assert "as many pages are open as may be" in text(opened)
+
+
+def test_endless_dialogs_are_told_in_few_words(site, browser, text):
+    """And answered all the same."""
+    site.add("/", ok('<button onclick="for (let i = 0; i < 200; i++) alert(i)">go</button>'))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        return await me.click('"go"')
+
+    outcome = browser.run(scenario)
+    assert outcome.ok, outcome
+    assert "more happened" in text(outcome)
+    assert len(outcome.result.structured["state"]["happened"]) < 50
+
+
+def test_file_field_that_is_clicked_says_how_files_are_given(site, browser, text):
+    """A chooser that nobody sees would be a silent nothing."""
+    site.add("/", ok('<input type="file" aria-label="go">'))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        return await me.click('"go"')
+
+    assert "give files with upload" in text(browser.run(scenario))
+
+
+@pytest.mark.parametrize("way", ["click", "press"])
+def test_page_that_comes_late_does_not_make_the_click_unknown(site, browser, text, way):
+    """The click was done; only where it led took longer than the click was given."""
+
+    async def late(asked, writer):
+        await asyncio.sleep(1.5)
+        writer.write(ok("<h1>Late</h1>"))
+
+    site.add("/late", late)
+    site.add("/", ok('<a href="/late">go</a>'))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        if way == "click":
+            return await me.click('"go"', timeout_ms=700)
+        return await me.act("press", '"go"', key="Enter", timeout_ms=700)
+
+    outcome = browser.run(scenario)
+    assert outcome.ok, outcome
+    assert 'heading "Late"' in text(outcome)

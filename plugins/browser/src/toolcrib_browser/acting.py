@@ -12,7 +12,7 @@ import attrs
 
 from toolcrib import Context, Failed, Result, ToolFailure, Uncertain
 
-from .actions import Action, Click, Fill, Type, Upload, refs_of, told
+from .actions import Action, Click, Fill, Press, Type, Upload, refs_of, told
 from .arriving import Arrival
 from .desk import Desk
 from .elements import Element, Sight
@@ -70,7 +70,11 @@ class Acting:
                 doing = await self._prepared(tab)
                 await desk.allow(tab, {wish.origin, *wish.origins})
             before, generation = tab.last, tab.generation
-            moment = Moment(accept=wish.accept_dialogs, dialog_text=wish.dialog_text)
+            moment = Moment(
+                accept=wish.accept_dialogs,
+                dialog_text=wish.dialog_text,
+                files=isinstance(wish.action, Upload),
+            )
             async with desk.watching(tab, moment):
                 arrival = Arrival(self._ctx, desk, tab, moment)
                 await self._performed(tab, doing, moment)
@@ -137,8 +141,16 @@ class Acting:
             work.cancel()
             await hung(self._desk, tab, done=True)
         error = work.exception()
-        if error is not None:
+        if error is not None and not self._done_all_the_same(error, moment):
             await self._failed(tab, doing, moment, error)
+
+    def _done_all_the_same(self, error: BaseException, moment: Moment) -> bool:
+        """Tell whether only the page that the action led to took too long."""
+        if "click action done" in str(error):
+            return True
+        action = self._wish.action
+        enter = isinstance(action, Press) or (isinstance(action, Fill) and action.submit)
+        return enter and moment.restless and type(error).__name__ == "TimeoutError"
 
     async def _stopped(self, tab: Tab) -> NoReturn:
         text = (

@@ -274,9 +274,13 @@ class Desk:
         full = len(self.tabs) >= self.engine.settings.pages
         stays = not full and tab.may_become(page.url)
         if stays:
-            with contextlib.suppress(Exception):
+            # At once, so that many windows that come together are counted.
+            self.tabs[tab.id] = tab
+            try:
                 await tab.attach(await context.new_cdp_session(page))
-                self.tabs[tab.id] = tab
+            except Exception:  # noqa: BLE001 - it is gone again, or cannot be watched
+                stays = ""
+                self.forget(tab, "it could not be watched")
         url = page.url
         if not stays:
             await tab.close()

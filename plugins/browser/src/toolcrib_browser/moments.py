@@ -16,6 +16,8 @@ __all__ = ["Happening", "Moment", "way_to"]
 
 Kind = Literal["navigated", "moved", "blocked", "dialog", "popup", "download", "ended", "note"]
 
+_MOST = 40
+
 
 @attrs.frozen(kw_only=True)
 class Happening:
@@ -46,15 +48,19 @@ class Moment:
     Attributes:
         started: When, on the monotonic clock.
         accept: Whether a dialog that comes up is accepted; it is dismissed otherwise.
+        files: Whether files are being uploaded, so that the page may ask for them.
         dialog_text: What is typed into a prompt that is accepted.
         happened: What happened, in order.
         downloads: Downloads that began.
         committed: Whether a new document came.
     """
 
-    def __init__(self, *, accept: bool = False, dialog_text: str | None = None) -> None:
+    def __init__(
+        self, *, accept: bool = False, dialog_text: str | None = None, files: bool = False
+    ) -> None:
         self.started = time.monotonic()
         self.accept = accept
+        self.files = files
         self.dialog_text = dialog_text
         self.happened: list[Happening] = []
         self.downloads: list[Any] = []
@@ -66,8 +72,12 @@ class Moment:
         self._changed = asyncio.Event()
 
     def tell(self, happening: Happening) -> None:
-        """Note what happened."""
-        self.happened.append(happening)
+        """Note what happened; of very much only the first things."""
+        if len(self.happened) < _MOST or happening.kind == "blocked":
+            self.happened.append(happening)
+        elif len(self.happened) == _MOST:
+            words = "more happened, of which this does not tell"
+            self.happened.append(Happening(kind="note", text=words))
         self._changed.set()
 
     def blocked(self) -> Happening | None:

@@ -117,6 +117,7 @@ class Tab:
         page = self.page
         page.on("dialog", lambda dialog: self._soon(self._dialog(dialog)))
         page.on("download", self._download)
+        page.on("filechooser", self._asked_for_files)
         page.on("crash", lambda _: self.end("its process crashed"))
         page.on("framenavigated", self._frame)
 
@@ -301,6 +302,11 @@ class Tab:
             self._soon(download.cancel())
         else:
             self.moment.saved(download)
+
+    def _asked_for_files(self, _: Any) -> None:
+        if self.moment is not None and not self.moment.files:
+            words = "the page asked for a file and got none; give files with upload"
+            self._tell(Happening(kind="note", text=words))
 
     def _frame(self, frame: Frame) -> None:
         if frame.parent_frame is not None:
