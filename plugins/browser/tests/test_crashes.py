@@ -280,3 +280,32 @@ def test_a_cancelled_action_holds_the_next_one_until_it_has_ended(site, browser,
         return text(await look)
 
     assert ": clicked" in browser.run(scenario)
+
+
+def test_context_that_is_lost_is_replaced_and_its_pages_are_named_as_gone(
+    site, browser, text, monkeypatch
+):
+    """The browser itself lives on; only what was open in the context is lost."""
+    from toolcrib_browser.engine import Engine
+
+    made = []
+    original = Engine.context
+
+    async def context(self):
+        made.append(await original(self))
+        return made[-1]
+
+    monkeypatch.setattr(Engine, "context", context)
+    site.add("/", ok(CLICKS))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        await made[0].close()
+        lost = await me.click('"Go"')
+        assert (lost.status, lost.code) == ("not_found", "browser.no_page"), lost
+        assert (await me.go(site.url("/"))).ok
+        assert len(made) == 2
+        assert len(browsers(os.getpid())) == 1
+
+    browser.run(scenario)
+    assert "GET /hit" not in site.hits

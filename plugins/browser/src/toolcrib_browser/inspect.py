@@ -33,7 +33,9 @@ async def inspect(
     *,
     target: Annotated[Target, "What to find out"],
     page: PageId = None,
-    origin: Annotated[OriginName | None, "Refuse if the page has another one by now"] = None,
+    origin: Annotated[
+        OriginName | None, "Of the page, as it was seen; refused if it has another one by now"
+    ] = None,
 ) -> Result:
     """Find out about a page: console, network, a text, a picture, PDF, Markdown, a table."""
     return await Inspecting(ctx, await ctx.use(desk), target).run(page, origin)

@@ -33,7 +33,9 @@ async def snapshot(
     ctx: Context,
     *,
     page: PageId = None,
-    origin: Annotated[OriginName | None, "Refuse if the page has another one by now"] = None,
+    origin: Annotated[
+        OriginName | None, "Of the page, as it was seen; refused if it has another one by now"
+    ] = None,
     depth: Annotated[int | None, "Levels; left out: all", Between(1, 40)] = None,
     region: Annotated[Ref | None, "Only what is in this element"] = None,
     changes_since: Annotated[

@@ -31,7 +31,9 @@ async def wait(
     *,
     condition: Annotated[Condition, "What to wait for"],
     page: PageId = None,
-    origin: Annotated[OriginName | None, "Refuse if the page has another one by now"] = None,
+    origin: Annotated[
+        OriginName | None, "Of the page, as it was seen; refused if it has another one by now"
+    ] = None,
     timeout_ms: Annotated[int, Between(100, 30_000)] = 10_000,
     max_bytes: Annotated[int, Between(500, 65_536)] = 16_384,
 ) -> Result:
