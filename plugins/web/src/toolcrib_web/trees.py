@@ -26,7 +26,9 @@ _LINKS = (("a", "href"), ("img", "src"), ("area", "href"))
 _DEEPEST = 400
 # Addresses that are whole as they are, and paths that only lack the host.
 _WHOLE = re.compile(r"https?://[\w.-]+(?::\d+)?(?=[/?#]|$)")
-_ROOTED = re.compile(r"/(?![/\\])(?!.*/\.)")
+_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
+_ODD = re.compile(r"[\s\\\x00-\x1f\x7f]")
+_ROOTED = re.compile(r"/(?!/)(?!.*/\.)")
 
 
 def parse(text: str) -> Any | None:
@@ -100,7 +102,7 @@ def base_of(tree: Any, url: str) -> str:
 
 def absolute_links(tree: Any, base: str) -> None:
     """Make every link whole; those that only a browser could follow lose their address."""
-    page, origin = base.partition("#")[0], _origin(base)
+    origin = _origin(base)
     for tag, name in _LINKS:
         for element in tree.iter(tag):
             value = element.get(name)
@@ -108,16 +110,8 @@ def absolute_links(tree: Any, base: str) -> None:
                 element.attrib.pop("title", None)  # it repeats the address, mostly
             if value is None:
                 continue
-            value = value.strip()
-            # Most links need no parser, which is where the time went.
-            if _WHOLE.match(value):
-                whole: str | None = value
-            elif value.startswith("#"):
-                whole = page + value
-            elif origin and _ROOTED.match(value):
-                whole = origin + value
-            else:
-                whole = _joined(base, value)
+            # As browsers do: what breaks a line is no part of an address.
+            whole = _whole(value.strip().translate(_BREAKS), base, origin)
             if whole is not None:
                 element.set(name, whole)
             elif tag == "img":
@@ -126,19 +120,27 @@ def absolute_links(tree: Any, base: str) -> None:
                 del element.attrib[name]
 
 
-def _origin(base: str) -> str:
-    match = _WHOLE.match(base)
-    return "" if match is None else match[0]
-
-
-def _joined(base: str, value: str) -> str | None:
+def _whole(value: str, base: str, origin: str) -> str | None:
     """Return the whole address of a link, or None if a program may not follow it."""
+    # Most links need no parser, which is where the time went.
+    if not _ODD.search(value):
+        if _WHOLE.match(value):
+            return value
+        if value.startswith("#"):
+            return base.partition("#")[0] + value
+        if origin and _ROOTED.match(value):
+            return origin + value
     try:
         whole = urljoin(base, value)
         scheme = urlsplit(whole).scheme.lower()
     except ValueError:
         return None
     return whole if scheme in {"http", "https", "mailto", "tel"} else None
+
+
+def _origin(base: str) -> str:
+    match = _WHOLE.match(base)
+    return "" if match is None else match[0]
 
 
 def text_of(element: Any) -> str:
