@@ -10,7 +10,8 @@ import subprocess
 import sys
 import time
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -314,7 +315,7 @@ def _plain(tools: int, late: float = 0.0) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def _ours(folder: Path, servers: dict[str, list[str]]) -> AsyncIterator[Any]:
+async def _ours(folder: Path, servers: dict[str, list[str]], *local: Any) -> AsyncIterator[Any]:
     from toolcrib import Policy, Toolbox
     from toolcrib_mcp import pack
 
@@ -323,10 +324,10 @@ async def _ours(folder: Path, servers: dict[str, list[str]]) -> AsyncIterator[An
         for name, args in servers.items()
     }
     policy = Policy(
-        local=[pack],
+        local=[pack, *local],
         workspace=folder,
         state=folder / ".state",
-        rules=["allow mcp.*"],
+        rules=["allow mcp.*", "allow hand.*"],
         settings={"mcp": {"servers": tables}},
     )
     async with Toolbox(policy) as box:
@@ -348,38 +349,71 @@ async def _has(box: Any, tools: list[str]) -> None:
         await asyncio.sleep(0.002)
 
 
+def _by_hand(box: Any) -> Any:
+    """A tool that does with the SDK's own client what ours does: the same stages around it."""
+    from toolcrib import Context, Pack, Signature, resources
+
+    pack = Pack("hand")
+    effects = {"fs_read", "fs_write", "process", "net_read", "net_write", "agent"}
+
+    @pack.tool(effects=effects, concurrency="shared")
+    async def echo(ctx: Context, text: str) -> str:
+        """Say it again."""
+        found = await box["bare"].call_tool("echo", {"text": text})
+        return found.content[0].text
+
+    @echo.signature
+    def _(text: str) -> Signature:
+        return Signature(writes=[resources.Server("bare")], effects=effects)
+
+    return pack
+
+
+async def _middles(calls: list[Callable[[], Awaitable[None]]], count: int) -> list[float]:
+    best = [float("inf")] * len(calls)
+    for _ in range(7):
+        for place, call in enumerate(calls):
+            taken = []
+            for _ in range(count):
+                start = time.perf_counter()
+                await call()
+                taken.append(time.perf_counter() - start)
+            best[place] = min(best[place], sorted(taken)[count // 2])
+    return best
+
+
+async def _clients(folder: Path, *, stages: bool) -> list[float]:
+    holder: dict[str, Any] = {}
+    async with (
+        _ours(folder, {"sdk": _sdk(folder)}, _by_hand(holder)) as box,
+        box.session("bench") as session,
+        _bare(_sdk(folder)) as bare,
+    ):
+        holder["bare"] = bare
+        await _has(box, ["mcp.sdk.echo"])
+
+        async def through(tool: str) -> None:
+            found = await session.call(tool, {"text": "hello"})
+            assert found.result.content[0].text == "hello", found
+
+        async def alone() -> None:
+            found = await bare.call_tool("echo", {"text": "hello"})
+            assert found.content[0].text == "hello"
+
+        floor = partial(through, "hand.echo") if stages else alone
+        return await _middles([partial(through, "mcp.sdk.echo"), floor], 300)
+
+
 @row
 def mcp_client(folder: Path) -> list[float]:
-    """One call to the SDK's server over pipes, all stages; the floor is the SDK's client."""
+    """One call of the SDK's server over pipes; the floor: a tool that uses the SDK's client."""
+    return asyncio.run(_clients(folder, stages=True))
 
-    async def measured() -> list[float]:
-        async with (
-            _ours(folder, {"sdk": _sdk(folder)}) as box,
-            box.session("bench") as session,
-            _bare(_sdk(folder)) as bare,
-        ):
-            await _has(box, ["mcp.sdk.echo"])
 
-            async def ours() -> None:
-                found = await session.call("mcp.sdk.echo", {"text": "hello"})
-                assert found.result.content[0].text == "hello", found
-
-            async def floor() -> None:
-                found = await bare.call_tool("echo", {"text": "hello"})
-                assert found.content[0].text == "hello"
-
-            best = [float("inf")] * 2
-            for _ in range(7):
-                for place, call in enumerate((ours, floor)):
-                    taken = []
-                    for _ in range(300):
-                        start = time.perf_counter()
-                        await call()
-                        taken.append(time.perf_counter() - start)
-                    best[place] = min(best[place], sorted(taken)[150])
-            return best
-
-    return asyncio.run(measured())
+@row
+def mcp_client_and_stages(folder: Path) -> list[float]:
+    """The same against the SDK's client alone, with nothing that judges or records."""
+    return asyncio.run(_clients(folder, stages=False))
 
 
 @row

@@ -112,6 +112,7 @@ TARGETS = {
     "mcp-http-echo": times_floor(1.1),
     "mcp-http-stateless": times_floor(1.1),
     "mcp-client": times_floor(1.1),
+    "mcp-client-and-stages": times_floor(1.1),
     "mcp-five-thousand-tools": within(1.0, "1 s"),
     "mcp-hundred-servers": times_floor(1.25),
     "task-cycle": Target("≥ 0.7 × plain SQLite", lambda m: m.floor >= 0.7 * m.ours),
