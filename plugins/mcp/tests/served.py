@@ -16,13 +16,21 @@ import click
 
 from toolcrib import Context, Failed, Pack, Policy, Signature
 
+from toolcrib_mcp.offers import Offers
 from toolcrib_mcp.serving import run
 
 
 pack = Pack("desk", title="Desk")
+offers = Offers()
 FOLDER = Path(sys.argv[1])
 NUMBERS = itertools.count(1)
 WRITTEN: list[str] = []
+
+
+@offers.resource("note://one", name="note")
+async def note() -> str:
+    """A note."""
+    return "a note"
 
 
 @attrs.frozen
@@ -140,6 +148,13 @@ async def wonder(ctx: Context) -> str:
     return f"hello {(values or {}).get('name', 'nobody')}"
 
 
+@pack.tool(effects=())
+async def touch(ctx: Context) -> str:
+    """Change the note."""
+    offers.updated("note://one")
+    return "touched"
+
+
 @pack.tool(effects=(), concurrency="shared")
 async def quick(ctx: Context) -> str:
     """Take a moment."""
@@ -201,7 +216,8 @@ def main(folder: str, address: str | None, token_file: Path | None, task_after: 
         hide={"tools": ["desk.hidden"]},
     )
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(run(policy, address=address, token_file=token_file, task_after=task_after))
+        options = {"address": address, "token_file": token_file, "task_after": task_after}
+        asyncio.run(run(policy, offers=[offers], **options))
 
 
 if __name__ == "__main__":

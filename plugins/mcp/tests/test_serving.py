@@ -253,6 +253,49 @@ def test_one_token_cannot_keep_others_out(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_changes_are_told_to_those_who_subscribed(port: Port) -> None:
+    """Another client, and one that ended its subscription, hear nothing."""
+
+    async def main() -> None:
+        heard: dict[str, list[str]] = {"alice": [], "bob": [], "carol": []}
+
+        def hears(who: str) -> Any:
+            async def handle(message: Any) -> None:
+                if isinstance(message, types.ResourceUpdatedNotification):
+                    heard[who].append(str(message.params.uri))
+
+            return handle
+
+        async def follows(client: Client) -> None:
+            params = types.SubscribeRequestParams(uri="note://one")
+            request = types.SubscribeRequest(params=params)
+            await client.session.send_request(request, types.EmptyResult)
+
+        async def leaves(client: Client) -> None:
+            params = types.UnsubscribeRequestParams(uri="note://one")
+            request = types.UnsubscribeRequest(params=params)
+            await client.session.send_request(request, types.EmptyResult)
+
+        async with (
+            port.client("alice", mode="legacy", message_handler=hears("alice")) as alice,
+            port.client("bob", mode="legacy", message_handler=hears("bob")) as bob,
+            port.client("bob", mode="legacy", message_handler=hears("carol")) as carol,
+        ):
+            await follows(alice)
+            await follows(bob)
+            await carol.list_tools()
+            await leaves(bob)
+            await alice.call_tool("desk_touch", {})
+            await until(lambda: heard["alice"])
+            await leaves(alice)
+            await follows(bob)
+            await alice.call_tool("desk_touch", {})
+            await until(lambda: heard["bob"])
+        assert heard == {"alice": ["note://one"], "bob": ["note://one"], "carol": []}
+
+    asyncio.run(main())
+
+
 def test_a_long_result_is_an_artifact_of_its_client(port: Port) -> None:
     """What was cut is a resource that the client can read, and no other client."""
 
