@@ -225,6 +225,17 @@ def test_every_change_of_code_is_found(site, gate, change, subject, severity):
     assert site.package not in sys.modules
 
 
+def test_a_dependency_that_lost_its_metadata_is_missed_whoever_looks(site):
+    """Once somebody imported importlib_metadata, its finder is the one that is asked."""
+    import importlib_metadata
+
+    assert importlib_metadata.version("attrs")
+    lock = locked(site)
+    _drop_dependency(site)
+
+    assert [c.subject for c in drift(lock, site) if "deeper" in c.subject]
+
+
 @pytest.mark.parametrize(
     ("more", "severity", "words"),
     [

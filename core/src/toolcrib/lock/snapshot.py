@@ -40,8 +40,7 @@ class Installed:
 
     def __init__(self, found: importlib.metadata.Distribution) -> None:
         self._found = found
-        named = "Name" in found.metadata
-        self.name = normalize_distribution(found.metadata["Name"] if named else "")
+        self.name = normalize_distribution(_name(found))
         self.version = found.version
         self.root = Path(str(found.locate_file("")))
 
@@ -90,11 +89,24 @@ class Installed:
             yield normalize_distribution(found[1]), frozenset(e for e in more if e)
 
 
+def _name(found: importlib.metadata.Distribution) -> str:
+    """Return the name that a distribution gives itself; empty if it gives none.
+
+    Without a METADATA file the standard library has an empty one; the distributions of
+    ``importlib_metadata``, which are found instead once somebody imported it, raise.
+    """
+    try:
+        metadata = found.metadata
+    except FileNotFoundError:
+        return ""
+    return metadata["Name"] if "Name" in metadata else ""
+
+
 def find_installed(name: str, path: Sequence[str] | None = None) -> Installed | None:
     """Return the installed distribution that import would use, or None."""
     where = list(sys.path if path is None else path)
     for found in importlib.metadata.Distribution.discover(name=name, path=where):
-        if "Name" in found.metadata:
+        if _name(found):
             return Installed(found)
     return None
 
