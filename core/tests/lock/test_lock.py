@@ -227,7 +227,7 @@ def test_every_change_of_code_is_found(site, gate, change, subject, severity):
 
 def test_a_dependency_that_lost_its_metadata_is_missed_whoever_looks(site):
     """Once somebody imported importlib_metadata, its finder is the one that is asked."""
-    import importlib_metadata
+    import importlib_metadata  # noqa: PLC0415 - it changes the process
 
     assert importlib_metadata.version("attrs")
     lock = locked(site)

@@ -99,7 +99,9 @@ def _name(found: importlib.metadata.Distribution) -> str:
         metadata = found.metadata
     except FileNotFoundError:
         return ""
-    return metadata["Name"] if "Name" in metadata else ""
+    if "Name" not in metadata:
+        return ""
+    return metadata["Name"]
 
 
 def find_installed(name: str, path: Sequence[str] | None = None) -> Installed | None:
