@@ -50,9 +50,6 @@ class Lost(ConnectionError):  # noqa: N818 - it says what is so
 
 async def call(server: Server, ctx: Context, tool: str, arguments: dict[str, Any]) -> Result:
     """Call a tool and return its whole result."""
-    from .remotejobs import as_job  # noqa: PLC0415 - tasks are followed by requests
-    from .tasks import is_task  # noqa: PLC0415 - as above
-
     async with server.turn(ctx):
         live = server.connection.require()
         params: dict[str, Any] = {"name": tool, "arguments": arguments}
@@ -60,7 +57,9 @@ async def call(server: Server, ctx: Context, tool: str, arguments: dict[str, Any
             params["task"] = {"ttl": int(server.config.task_lifetime * 1000)}
         for _ in range(MOST_ROUNDS):
             raw = await _once(server, ctx, live, params)
-            if is_task(raw):
+            if raw.get("resultType") == "task" or "task" in raw:
+                from .remotejobs import as_job  # noqa: PLC0415 - it follows by requests
+
                 found = await as_job(server, ctx, tool, raw)
                 if isinstance(found, Result):
                     return found
@@ -80,17 +79,27 @@ async def call(server: Server, ctx: Context, tool: str, arguments: dict[str, Any
 async def _once(
     server: Server, ctx: Context, live: Live, params: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    body = types.CallToolRequestParams.model_validate(params, by_name=False)
     try:
-        raw = await request(server, live, types.CallToolRequest(params=body), ctx=ctx)
+        return await _asked(server, ctx, live, params)
     except MCPError as error:
         if error.code in {OVERSIZE, remote.OVERSIZE_REPLY}:
             return {"content": [{"type": "text", "text": f"[{told(error.message)}]"}, None]}
         if error.code == types.URL_ELICITATION_REQUIRED and isinstance(error.error.data, dict):
             await server.asking.urls(ctx, error.error.data)
-            return await request(server, live, types.CallToolRequest(params=body), ctx=ctx)
+            return await _asked(server, ctx, live, params)
         raise failure(server, live, error, tool=str(params["name"])) from error
-    return raw
+
+
+async def _asked(
+    server: Server, ctx: Context, live: Live, params: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    if live.modern:
+        body = types.CallToolRequestParams.model_validate(params, by_name=False)
+        return await request(server, live, types.CallToolRequest(params=body), ctx=ctx)
+    idle = _Idle(server.config.idle_timeout)
+    reports = _Reports(ctx, idle)
+    raw = await idle.wait(live.tap.ask("tools/call", params, live.version, reports))
+    return raw if isinstance(raw, Mapping) else {}
 
 
 async def request(

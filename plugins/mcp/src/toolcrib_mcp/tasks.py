@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .server import Server
 
 
-__all__ = ["Begun", "Follower", "begun", "is_task"]
+__all__ = ["Begun", "Follower", "begun"]
 
 _FINAL = frozenset({"completed", "failed", "cancelled"})
 _LEAST, _MOST = 0.05, 10.0
@@ -67,11 +67,6 @@ class Begun:
     id: str
     created: str
     state: Mapping[str, Any] = attrs.field(factory=dict)
-
-
-def is_task(raw: Mapping[str, Any]) -> bool:
-    """Tell whether a call was answered with a task."""
-    return raw.get("resultType") == "task" or "task" in raw
 
 
 def begun(server: str, raw: Mapping[str, Any]) -> Begun:

@@ -25,7 +25,9 @@ from mcp.shared.dispatcher import (
     OnNotify,
     OnNotifyIntercept,
     OnRequest,
+    ProgressFnT,
 )
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
 
@@ -160,6 +162,18 @@ class Tap(Dispatcher[Any]):
             # The SDK reads from here which arguments go into headers as well.
             out["tools"] = await asyncio.to_thread(_with_headers, raw)
         return out
+
+    async def ask(
+        self, method: str, params: Mapping[str, Any], version: str, on_progress: ProgressFnT
+    ) -> dict[str, Any]:
+        """Send a request in a handshake revision, and return its raw result.
+
+        There a request is its params: it goes past the models of the SDK's session, which
+        would add nothing but time.
+        """
+        headers = {MCP_PROTOCOL_VERSION_HEADER: version}
+        opts: CallOptions = {"headers": headers, "on_progress": on_progress}
+        return await self._inner.send_raw_request(method, params, opts)
 
     def taken(self, meta: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the raw result that belongs to an answer's ``_meta``."""
