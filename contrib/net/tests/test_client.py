@@ -282,6 +282,31 @@ def test_brotli_and_zstd_bombs_are_capped(site, policy):
         assert (len(found.body), found.complete) == (100_000, False)
 
 
+def _empty_parts(encoding):
+    """Return a few hundred bytes that mean megabytes of nothing."""
+    import brotli
+
+    from backports import zstd
+
+    member = gzip.compress(b"", mtime=0)
+    head, block = b"\x1f\x8b\x08\0\0\0\0\0\0\xff", b"\0\0\0\xff\xff"
+    made = {
+        "gzip": lambda: member * 20_000,
+        "zstd": lambda: zstd.compress(b"") * 20_000,
+        "gzip, br": lambda: brotli.compress(member * 20_000),
+        "gzip, gzip": lambda: gzip.compress(head + block * (16 << 20)),
+    }
+    return made[encoding]()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd", "gzip, br", "gzip, gzip"])
+def test_encoding_that_means_nothing_without_end_is_given_up(site, policy, encoding):
+    site.add("/a", ok(_empty_parts(encoding), Content_Encoding=encoding))
+    found = fetch(policy(), site.url("/a", "site.test"))
+    assert (found.body, found.complete) == (b"", False)
+    assert "given up" in found.problem
+
+
 def test_every_encoding_is_undone(site, policy):
     import brotli
 
@@ -300,6 +325,24 @@ def test_every_encoding_is_undone(site, policy):
         site.add("/a", ok(body, Content_Encoding=encoding))
         found = fetch(policy(), site.url("/a", "site.test"))
         assert (found.body, found.complete, found.problem) == (text, True, None), encoding
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_text_that_shrinks_to_almost_nothing_comes_back_whole(site, policy, encoding):
+    import brotli
+
+    from backports import zstd
+
+    text = b"text " * 400_000
+    pack = {
+        "gzip": gzip.compress,
+        "deflate": zlib.compress,
+        "br": brotli.compress,
+        "zstd": zstd.compress,
+    }
+    site.add("/a", ok(pack[encoding](text), Content_Encoding=encoding))
+    found = fetch(policy(), site.url("/a", "site.test"))
+    assert (len(found.body), found.complete, found.problem) == (len(text), True, None)
 
 
 def test_body_that_is_not_encoded_as_it_says_is_given_as_it_is(site, policy):

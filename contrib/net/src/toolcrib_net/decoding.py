@@ -17,12 +17,20 @@ ACCEPTED = "gzip, deflate, br, zstd"
 
 _PIECE = 1 << 16
 _MOST_LAYERS = 3
+# Work that gives nothing has an end as well: an encoding may hold any number of empty parts,
+# and one around another may mean gigabytes of them.
+_MOST_PARTS = 10_000
+_MOST_BETWEEN = 64 << 20
 # The largest window that RFC 9659 lets a server assume: 8 MiB.
 _ZSTD_WINDOW_LOG = 23
 
 
 class BadEncodingError(Exception):
     """Raised when bytes are not what ``Content-Encoding`` says."""
+
+
+class _TooMuchWorkError(BadEncodingError):
+    """Raised when bytes mean more work than any honest answer is."""
 
 
 class _Layer(Protocol):
@@ -32,15 +40,30 @@ class _Layer(Protocol):
     def finished(self) -> bool: ...
 
 
+class _Parts:
+    """Counts members or frames, of which one answer holds a few."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def begun(self) -> None:
+        self._seen += 1
+        if self._seen > _MOST_PARTS:
+            message = f"more than {_MOST_PARTS:,} parts"
+            raise _TooMuchWorkError(message)
+
+
 class _Zlib:
-    """gzip (any number of members), and deflate with or without its wrapper."""
+    """gzip (of several members, too), and deflate with or without its wrapper."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._inner: Any = None
         self._started = False
+        self._parts = _Parts()
 
     def _new(self, head: bytes) -> Any:
+        self._parts.begun()
         if self._kind == "gzip":
             return zlib.decompressobj(zlib.MAX_WBITS | 16)
         # What servers call deflate is either; the wrapper's first byte tells.
@@ -82,13 +105,11 @@ class _Brotli:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         try:
-            piece = self._inner.process(data, output_buffer_limit=_PIECE)
-            while True:
-                if piece:
-                    yield piece
-                if self._inner.can_accept_more_data() or self._inner.is_finished():
-                    return
-                piece = self._inner.process(b"", output_buffer_limit=_PIECE)
+            # Whether there is more is told by asking only: it says that it can take more
+            # input while it still holds output.
+            while piece := self._inner.process(data, output_buffer_limit=_PIECE):
+                yield piece
+                data = b""
         except self._error as error:
             raise BadEncodingError(str(error)) from error
 
@@ -106,8 +127,10 @@ class _Zstd:
         self._zstd: Any = zstd
         self._inner: Any = None
         self._started = False
+        self._parts = _Parts()
 
     def _new(self) -> Any:
+        self._parts.begun()
         options = {self._zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
         return self._zstd.ZstdDecompressor(options=options)
 
@@ -158,6 +181,7 @@ class Decoding:
     layers: list[_Layer] = attrs.field(factory=list, repr=False)
     problem: str | None = None
     _some: bool = False
+    _between: int = 0
 
     @classmethod
     def of(cls, header: str | None) -> Decoding:
@@ -177,7 +201,7 @@ class Decoding:
         them, they and all that follow are given as they are.
 
         Raises:
-            BadEncodingError: the encoding breaks later on.
+            BadEncodingError: the encoding breaks later on, or is more work than it may be.
         """
         if not self.layers:
             yield data
@@ -186,6 +210,9 @@ class Decoding:
             for piece in self._through(0, data):
                 self._some = True
                 yield piece
+        except _TooMuchWorkError as error:
+            self.problem = f"the body was given up: its encoding holds {error}"
+            raise
         except BadEncodingError as error:
             if self._some:
                 self.problem = f"the encoding is broken: {str(error)[:100]}"
@@ -200,7 +227,15 @@ class Decoding:
             if last:
                 yield piece
             else:
+                self._spend(len(piece))
                 yield from self._through(position + 1, piece)
+
+    def _spend(self, size: int) -> None:
+        """Count what one encoding hands to the next, of which no caller sees anything."""
+        self._between += size
+        if self._between > _MOST_BETWEEN:
+            message = f"more than {_MOST_BETWEEN:,} bytes of another one"
+            raise _TooMuchWorkError(message)
 
     @property
     def finished(self) -> bool:
