@@ -213,6 +213,31 @@ def test_button_that_swaps_as_the_mouse_comes_is_not_pressed(site, browser):
     assert clicks(site) == []
 
 
+def test_guard_of_a_call_that_was_given_up_stops_no_other(site, browser, text):
+    """Only the last one counts, and only for its own element."""
+    site.add(
+        "/",
+        ok(
+            '<button id=b disabled>Wait</button><button onclick="b.disabled = false;'
+            "b.textContent = 'Go'\">Ready</button><p id=o>-</p>"
+            "<script>b.onclick = () => { o.textContent = 'went' }</script>"
+        ),
+    )
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        given_up = await me.click('"Wait"', timeout_ms=300)
+        assert given_up.code == "browser.not_ready"
+        ready = await me.click('"Ready"')
+        assert ready.ok, ready.text
+        await me.look()
+        went = await me.click('"Go"')
+        assert went.ok, went.text
+        assert ": went" in text(went)
+
+    browser.run(scenario)
+
+
 def test_link_that_navigates_on_mousedown_is_told_as_what_happened(site, browser, text):
     """The click went to the page that was seen; where it led is said."""
     site.add("/", ok('<a href="/x" onmousedown="location=\'/y\'">go</a>'))

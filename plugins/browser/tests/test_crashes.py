@@ -241,45 +241,43 @@ def test_half_of_the_pair_does_not_outlive_the_other(chromium, tmp_path, site, v
 
 def test_a_cancelled_action_holds_the_next_one_until_it_has_ended(site, browser, text):
     """What was begun cannot be called back, and must not mix with what follows."""
-    armed, enable = threading.Event(), threading.Event()
+    begun, enable = threading.Event(), threading.Event()
 
     async def told(asked, writer):
-        armed.set()
+        begun.set()
         writer.write(ok("x"))
 
     async def later(asked, writer):
         await asyncio.to_thread(enable.wait, 20)
         writer.write(ok("x"))
 
-    site.add("/armed", told)
+    site.add("/begun", told)
     site.add("/later", later)
     site.add(
         "/",
         ok(
-            "<button id=b disabled onclick=\"o.textContent='clicked'\">Go</button><p id=o>-</p>"
-            # The guard listens for presses right before the driver is told to click; the
-            # driver's own listeners came when it took hold of the element.
-            "<script>const add = addEventListener.bind(window); let n = 0;"
-            "window.addEventListener = (name, ...rest) => {"
-            " if (name === 'auxclick' && ++n == 2) fetch('/armed');"
-            " return add(name, ...rest); };"
-            "fetch('/later').then(() => { b.disabled = false; })</script>"
+            "<input aria-label=A oninput=\"fetch('/begun')\"><input aria-label=B id=b disabled>"
+            "<script>fetch('/later').then(() => { b.disabled = false })</script>"
         ),
     )
 
     async def scenario(me):
         await me.go(site.url("/"))
-        click = asyncio.ensure_future(me.click('"Go"', timeout_ms=20000))
-        assert await asyncio.to_thread(armed.wait, 20)
-        click.cancel()
-        await asyncio.gather(click, return_exceptions=True)
+        fields = [
+            {"ref": me.ref('"A"'), "value": "first"},
+            {"ref": me.ref('"B"'), "value": "second"},
+        ]
+        fill = asyncio.ensure_future(me.act("fill", fields=fields, timeout_ms=20000))
+        assert await asyncio.to_thread(begun.wait, 20)
+        fill.cancel()
+        await asyncio.gather(fill, return_exceptions=True)
         look = asyncio.ensure_future(me.look())
         done, _ = await asyncio.wait({look}, timeout=1.0)
         assert not done, [text(d.result()) for d in done]
         enable.set()
         return text(await look)
 
-    assert ": clicked" in browser.run(scenario)
+    assert ": second" in browser.run(scenario)
 
 
 def test_context_that_is_lost_is_replaced_and_its_pages_are_named_as_gone(

@@ -188,14 +188,10 @@ class Acting:
         raise Failed(await with_look(desk, tab, text), code="browser.not_ready")
 
     def _lost(self, tab: Tab) -> NoReturn:
-        reason = tab.dead
-        if not self._desk.alive:
-            reason = "the browser ended, and its pages with it"
-        self._desk.forget(tab, reason or "it was closed")
+        reason = self._desk.gone(tab)
         text = (
             f"Page {tab.id} was lost while this was done ({told(self._wish.action)}): "
-            f"{reason or 'it was closed'}. Whether it took effect cannot be known. "
-            f"{self._desk.listing()}"
+            f"{reason}. Whether it took effect cannot be known. {self._desk.listing()}"
         )
         raise Uncertain(text, code="browser.lost")
 

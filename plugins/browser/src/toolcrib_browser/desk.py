@@ -16,7 +16,7 @@ from toolcrib import Busy, NotFound
 from .engine import Engine
 from .gate import Gate
 from .moments import Happening, Moment
-from .origins import shown_url
+from .origins import origin_of, shown_url
 from .tabs import Tab
 
 
@@ -100,6 +100,8 @@ class Desk:
     def _closed(self, tab: Tab) -> None:
         if not tab.dead:
             self._closed_at[tab.id] = time.monotonic()
+            while len(self._closed_at) > _REMEMBERED:
+                self._closed_at.pop(next(iter(self._closed_at)))
         self.forget(tab, tab.dead or "it was closed")
 
     def lose(self, reason: str) -> None:
@@ -193,6 +195,13 @@ class Desk:
         else:
             said = f"There is no page {page!r}."
         return f"{said} {self.listing()}"
+
+    def gone(self, tab: Tab) -> str:
+        """Take a page off the desk that turned out to be gone, and say why it is."""
+        reason = tab.dead if self.alive else _ENDED
+        reason = reason or "it was closed"
+        self.forget(tab, reason)
+        return reason
 
     def listing(self) -> str:
         """Return the open pages in one sentence."""
@@ -315,8 +324,6 @@ def _about_window(tab: Tab, url: str, *, stays: bool, full: bool) -> Happening:
     if full:
         words = f"a window to {where} was closed: as many pages are open as may be"
         return Happening(kind="note", text=words, url=url)
-    from .origins import origin_of
-
     try:
         origin = origin_of(url)
     except ValueError:

@@ -38,7 +38,7 @@ _GUARD = """e => {
   const names = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick',
     'contextmenu', 'dblclick'];
   const listen = event => {
-    if (!state.open || !event.isTrusted) return;
+    if (!state.open || !event.isTrusted || !event.composedPath().includes(e)) return;
     if (event.type === 'pointerdown') {
       if (words() === before) { state.open = false; return; }
       state.stopped = true;
@@ -48,8 +48,12 @@ _GUARD = """e => {
     event.stopImmediatePropagation();
   };
   const view = e.ownerDocument.defaultView;
+  // One that a cancelled call left behind must not stop the press of another.
+  const key = Symbol.for('toolcrib.guard');
+  if (view[key]) view[key]();
   for (const name of names) view.addEventListener(name, listen, true);
-  state.end = () => {
+  state.end = view[key] = () => {
+    state.open = false;
     for (const name of names) view.removeEventListener(name, listen, true);
     return state.stopped;
   };

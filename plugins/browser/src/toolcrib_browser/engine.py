@@ -42,7 +42,6 @@ class Engine:
         self._proxy: FilteringProxy | None = None
         self._contexts: set[BrowserContext] = set()
         self._refused: OrderedDict[tuple[str, int], tuple[str, str, float]] = OrderedDict()
-        self._closed = False
 
     async def context(self) -> BrowserContext:
         """Return a new context: cookies, storage and pages of its own.
@@ -135,7 +134,6 @@ class Engine:
     async def close(self) -> None:
         """End the browser and the proxy."""
         async with self._lock:
-            self._closed = True
             running, self._running = self._running, None
             if running is not None:
                 await running.close()

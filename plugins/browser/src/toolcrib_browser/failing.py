@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from toolcrib import Failed, ToolFailure, Transient, Uncertain
 
 from .desk import Desk
+from .marks import cleaned
 from .observing import View, describe, observe
 from .tabs import PageHungError, Tab
 
@@ -52,8 +53,6 @@ def obstacle(error: BaseException) -> str | None:
 
     Taken from known phrases only: the rest of such an error repeats what was typed.
     """
-    from .marks import cleaned
-
     text = str(error)
     best: tuple[int, str] | None = None
     for pattern, words in _OBSTACLES:
@@ -105,8 +104,7 @@ async def answering(ctx: Context, desk: Desk, tab: Tab) -> AsyncIterator[None]:
         await hung(desk, tab, done=False)
     except Exception as error:  # noqa: BLE001 - whatever the driver raises
         if tab.dead or is_gone(error) or not desk.alive:
-            reason = tab.dead or "the browser ended, and its pages with it"
-            desk.forget(tab, reason)
+            reason = desk.gone(tab)
             text = f"Page {tab.id} is gone: {reason}. Nothing was done. {desk.listing()}"
             raise Failed(text, code="browser.page_gone") from None
         first = str(error).partition("\n")[0][:200]
@@ -116,6 +114,4 @@ async def answering(ctx: Context, desk: Desk, tab: Tab) -> AsyncIterator[None]:
 
 
 def _harmless(text: str) -> str:
-    from .marks import cleaned
-
     return cleaned(text, 200).rstrip(".")

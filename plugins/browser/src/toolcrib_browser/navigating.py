@@ -96,7 +96,7 @@ class Navigating:
                     if isinstance(error, Transient):
                         raise
                     if tab.dead or is_gone(error) or not desk.alive:
-                        await self._lost(tab)
+                        self._lost(tab)
                     return not_observed(desk, tab, did, moment)
                 await self._let_through(tab, moment)
                 status = await self._status(tab, response)
@@ -170,7 +170,7 @@ class Navigating:
 
     async def _not_there(self, tab: Tab, moment: Moment, error: Exception) -> None:
         if tab.dead or is_gone(error) or not self._desk.alive:
-            await self._lost(tab)
+            self._lost(tab)
         text = str(error)
         if "Download is starting" in text or moment.downloads:
             return
@@ -239,13 +239,7 @@ class Navigating:
             return None
         return found if isinstance(found, int) and found > 0 else None
 
-    async def _lost(self, tab: Tab) -> NoReturn:
-        reason = tab.dead
-        if not self._desk.alive:
-            reason = "the browser ended, and its pages with it"
-        self._desk.forget(tab, reason or "it was closed")
-        text = (
-            f"Page {tab.id} was lost on its way: {reason or 'it was closed'}. "
-            f"{self._desk.listing()}"
-        )
+    def _lost(self, tab: Tab) -> NoReturn:
+        reason = self._desk.gone(tab)
+        text = f"Page {tab.id} was lost on its way: {reason}. {self._desk.listing()}"
         raise Failed(text, code="browser.lost")
