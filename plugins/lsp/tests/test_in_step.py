@@ -58,8 +58,10 @@ def test_same_time_and_size_but_other_content_is_noticed(fake):
     assert fake.run(scenario) == (["one"], ["six"])
 
 
-def test_file_that_is_not_asked_about_is_in_step_before_the_question(fake):
+def test_file_that_is_not_asked_about_is_in_step_however_it_was_written(fake, monkeypatch):
     """It is open, and what was written to it came by a name that nobody watches."""
+    # All is looked at now and then; here each time.
+    monkeypatch.setattr("toolcrib_lsp.bench._LOOK", 0.0)
     other = fake.folder / "linked.src"
     os.link(fake.ws / "b.src", other)
 
@@ -67,11 +69,22 @@ def test_file_that_is_not_asked_about_is_in_step_before_the_question(fake):
         await call("symbols", path="b.src")
         await call("symbols", path="a.src")
         other.write_text("def two\nuse nothing\n")
-        found = []
-        while len(found) != 1:
-            found = places(await call("references", path="a.src", line=1, name="one"))
+        return await call("references", path="a.src", line=1, name="one")
 
-    fake.run(scenario)
+    assert places(fake.run(scenario)) == ["a.src:1:5", "a.src:2:1"]
+
+
+def test_file_that_is_not_asked_about_is_in_step_before_the_question(fake, monkeypatch):
+    """The kernel tells of it, so that nothing need be looked at."""
+    monkeypatch.setattr("toolcrib_lsp.bench._LOOK", 3600.0)
+
+    async def scenario(call):
+        await call("symbols", path="b.src")
+        await call("symbols", path="a.src")
+        fake.write("b.src", "def two\nuse nothing\n")
+        return await call("references", path="a.src", line=1, name="one")
+
+    assert places(fake.run(scenario)) == ["a.src:1:5", "a.src:2:1"]
 
 
 def test_versions_only_grow_and_an_unchanged_file_is_not_sent_again(fake):

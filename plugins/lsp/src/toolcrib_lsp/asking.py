@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -389,19 +389,22 @@ async def desk_of(ctx: Context, path: Path, *, wait: float, judged: bool = True)
     signature = getattr(ctx, "signature", None) if judged else None
     place = locate(bench.root, path, signature)
     language = language_for(bench, place)
-    for program in bench.programs(language):
+    programs = bench.programs(language)
+    for program in programs:
         if bench.needs_trust(program):
             await _ask_trust(ctx, bench, program)
-    return await desk_at(bench, place, language, wait=wait)
+    return await desk_at(bench, place, language, programs, wait=wait)
 
 
-async def desk_at(bench: Bench, place: Place, language: str, *, wait: float) -> Desk:
+async def desk_at(
+    bench: Bench, place: Place, language: str, programs: Sequence[Program], *, wait: float
+) -> Desk:
     """Return the desk of a place that has been judged.
 
     Raises:
         Unavailable: nobody serves it.
     """
-    servers = bench.servers(place, language)
+    servers = bench.servers(place, programs)
     await bench.watch()
     until = asyncio.get_running_loop().time() + wait + bench.settings.request
     return Desk(bench, place, language, servers, wait, until)

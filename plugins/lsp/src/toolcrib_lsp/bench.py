@@ -56,7 +56,7 @@ class Bench:
         self._programs: dict[str, tuple[float, Program | None]] = {}
         self._specs: dict[str, tuple[ServerSpec, ...]] = {}
         self._watch: Watch | None = None
-        self._looked = 0.0
+        self._looked = float("-inf")
         self._corpus = Corpus(self.language)
         self._watching: asyncio.Task[Watch] | None = None
         self._reaper: asyncio.Task[None] | None = None
@@ -123,13 +123,12 @@ class Bench:
             bool(program.trust) and not self._trusted and program.spec.name not in self.allowed
         )
 
-    def servers(self, place: Place, language: str) -> list[Server]:
+    def servers(self, place: Place, programs: Sequence[Program]) -> list[Server]:
         """Return the servers that may be asked about a file, in order.
 
         Raises:
-            Unavailable: none is installed, or none may run.
+            Unavailable: none may run.
         """
-        programs = self.programs(language)
         allowed = [program for program in programs if not self.needs_trust(program)]
         if not allowed:
             raise Unavailable(_untrusted(programs), code="lsp.untrusted")
@@ -170,7 +169,9 @@ class Bench:
         folder = root_for(program.spec, path, self.root)
         key = (program.spec.name, folder)
         server = self._servers.get(key)
-        if server is None or server.program != program:
+        # Looked at first: the same object, almost always, needs no comparison of its parts.
+        same = server is not None and (server.program is program or server.program == program)
+        if server is None or not same:
             server = self._servers[key] = Server(
                 program, folder, texts=self.texts, settings=self.settings, log=self._log
             )

@@ -63,7 +63,9 @@ class Job:
 async def _proposed(bench: Bench, job: Job) -> Proposal:
     """Make a plan without a call: for signatures and previews."""
     place = locate(bench.root, job.path, None)
-    desk = await desk_at(bench, place, language_for(bench, place), wait=_PATIENCE)
+    language = language_for(bench, place)
+    programs = bench.programs(language)
+    desk = await desk_at(bench, place, language, programs, wait=_PATIENCE)
     return await job.make(desk)
 
 

@@ -99,22 +99,30 @@ def _by_column(content: str, line: int, column: int | None, shown: str) -> Spot:
 
 
 def _last(name: str) -> str:
-    words = _WORD.findall(name)
+    words = [name] if name.isidentifier() else _WORD.findall(name)
     return words[-1] if words else name
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def _columns(content: str, name: str) -> list[int]:
     """Return where a name stands on a line, as a whole word; its last part is meant."""
+    found: list[int] = []
     if not name.strip():
-        return []
-    if name not in content:
-        return []
-    before = r"(?<!\w)" if name[0].isalnum() or name[0] == "_" else ""
-    after = r"(?!\w)" if name[-1].isalnum() or name[-1] == "_" else ""
-    last = _last(name)
-    offset = name.rfind(last)
-    pattern = before + re.escape(name) + after
-    return [found.start() + offset for found in re.finditer(pattern, content)]
+        return found
+    offset = name.rfind(_last(name))
+    before, after = _in_word(name[0]), _in_word(name[-1])
+    at = content.find(name)
+    while at >= 0:
+        end = at + len(name)
+        inside = before and at > 0 and _in_word(content[at - 1])
+        inside = inside or (after and end < len(content) and _in_word(content[end]))
+        if not inside:
+            found.append(at + offset)
+        at = content.find(name, at + 1 if inside else end)
+    return found
 
 
 def _by_name(lines: list[str], name: str, shown: str) -> Spot:
