@@ -76,6 +76,9 @@ class FakeContext:
         if self.cancelled:
             raise asyncio.CancelledError
 
+    def bars(self, resource: Any) -> bool:
+        return False
+
     async def use(self, resource: Any) -> Memory:
         return self._memory
 

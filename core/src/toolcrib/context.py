@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from logging import Logger
 
     from .outcome import ArtifactLink
-    from .signature import Signature
+    from .signature import Resource, Signature
 
 
 __all__ = [
@@ -290,6 +290,15 @@ class Context(Protocol):
     @property
     def signature(self) -> Signature | None:
         """What the call was authorised to touch; None for a resource that opens."""
+
+    def bars(self, resource: Resource) -> bool:
+        """Tell whether a rule keeps this call from something that it came upon.
+
+        A call is judged by what its signature names. One that names a folder and looks
+        at what lies below it asks this for each file before it shows anything of it, and
+        leaves out what is barred: what a rule denies, or asks about without having been
+        answered.
+        """
 
     async def secret(self, name: str, *, destination: str | None = None) -> str:
         """Return a secret that policy binds to this tool (and destination)."""

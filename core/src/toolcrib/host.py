@@ -21,7 +21,7 @@ from .logs import scoped
 if TYPE_CHECKING:
     from .context import Agents, Artifacts, Ask, Clock, Jobs, PackHost, Secrets, Workspace
     from .conversation.session import Session
-    from .signature import Signature
+    from .signature import Resource, Signature
     from .vocabulary import Mode
 
 
@@ -147,6 +147,7 @@ class RunContext:
     """The context of one attempt of one call, or of one resource (``attempt`` 0)."""
 
     __slots__ = (
+        "_barrier",
         "_loop",
         "_notes",
         "_opening",
@@ -197,6 +198,7 @@ class RunContext:
         self._opening = opening
         self._sub_logger: logging.Logger | None = None
         self._loop = loop
+        self._barrier: Callable[[Resource], bool] | None = None
 
     @property
     def conversation(self) -> str:
@@ -253,6 +255,12 @@ class RunContext:
         if self._sub_logger is None:
             self._sub_logger = scoped(self.host.logger, self.invocation_id)
         return self._sub_logger
+
+    def bars(self, resource: Resource) -> bool:
+        """Tell whether a rule keeps this call from something that it came upon."""
+        if self._barrier is None:
+            self._barrier = self._session.authority.barrier(self.tool_id, self.signature)
+        return self._barrier(resource)
 
     async def secret(self, name: str, *, destination: str | None = None) -> str:
         """Return a secret that policy binds to this tool."""

@@ -40,6 +40,7 @@ from .vocabulary import Mode
 
 if TYPE_CHECKING:
     from .question import Decision, Question
+    from .signature import Resource
 
 
 __all__ = ["FakeContext", "async_run", "check_pack", "fake_ctx", "session"]
@@ -130,6 +131,10 @@ class FakeContext:
         self.notes: list[str] = []
         self._secrets = dict(secrets or {})
         self._lifetimes: Lifetimes | None = None
+
+    def bars(self, resource: Resource) -> bool:
+        """Bar nothing: there are no rules here."""
+        return False
 
     async def secret(self, name: str, *, destination: str | None = None) -> str:
         """Return a secret that the test gave."""

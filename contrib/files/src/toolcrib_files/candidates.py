@@ -65,11 +65,13 @@ class Candidates:
         glob: str | None,
         include: frozenset[Include],
         stop: Callable[[], None],
+        barred: Callable[[str], bool],
     ) -> None:
         self.skipped = Skipped()
         self._place = place
         self._include = include
         self._stop = stop
+        self._barred = barred
         self._glob = compile_glob(glob, anywhere=True, pointer="/glob") if glob else None
         self._folder: Folder | None = None
 
@@ -97,7 +99,13 @@ class Candidates:
             if wanted(entry):
                 yield self._open_named(entry)
             return
-        walk = Walk(place, self._include, skipped=self.skipped, stop=self._stop)
+        walk = Walk(
+            place,
+            self._include,
+            skipped=self.skipped,
+            stop=self._stop,
+            barred=self._barred,
+        )
         cut = 0 if place.relative == "." else len(place.relative) + 1
         for entry in walk:
             if self._glob is not None and not self._glob.fullmatch(entry.path[cut:]):

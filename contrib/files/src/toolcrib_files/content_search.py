@@ -111,6 +111,7 @@ def grep(
     *,
     program: str | None = None,
     stop: Callable[[], None] = lambda: None,
+    barred: Callable[[str], bool] = lambda _: False,
 ) -> Answer:
     """Search a file, or everything below a folder.
 
@@ -119,6 +120,7 @@ def grep(
         query: What to search for.
         program: Path of ripgrep; None for the Python engine alone.
         stop: Called again and again; raises to end the search.
+        barred: Whether rules keep the call from a path below a folder.
     """
     pattern = compile_pattern(
         query.pattern,
@@ -126,13 +128,14 @@ def grep(
         ignore_case=query.ignore_case,
         multiline=query.multiline,
     )
-    return _Search(place, query, pattern, program, stop).answer()
+    candidates = Candidates(place, query.glob, query.include, stop, barred)
+    return _Search(candidates, query, pattern, program, stop).answer()
 
 
 class _Search:
     def __init__(
         self,
-        place: Place,
+        candidates: Candidates,
         query: Query,
         pattern: Pattern,
         program: str | None,
@@ -143,7 +146,7 @@ class _Search:
         self.program = program if pattern.rust is not None else None
         self.stop = stop
         self.after_key, self.after_line = _decode(query.cursor)
-        self.candidates = Candidates(place, query.glob, query.include, stop)
+        self.candidates = candidates
         self.searched = 0
         self._searcher: searching.Searcher | None = None
 

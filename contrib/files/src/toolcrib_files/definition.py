@@ -19,6 +19,7 @@ from toolcrib import (
     NotFound,
     Pack,
     Refused,
+    Resource,
     ToolFailure,
     Unavailable,
 )
@@ -94,6 +95,10 @@ class Desk:
                 " on the way was changed. Nothing was done. Call again."
             )
             raise Fault(text, kind="refused", code="files.path_changed", pointer=pointer)
+
+    def barred(self, path: str) -> bool:
+        """Tell whether rules keep this call from a file or folder that it came upon."""
+        return self.ctx.bars(Resource("path", path))
 
     def stop(self) -> None:
         """End the call if it was cancelled."""

@@ -146,11 +146,12 @@ def find(
     limit: int = 200,
     cursor: str | None = None,
     stop: Callable[[], None] = lambda: None,
+    barred: Callable[[str], bool] = lambda _: False,
 ) -> Found:
     """Return the entries below a folder whose path from there matches."""
     require_folder(place)
     matches = compile_glob(pattern).fullmatch
-    walk = Walk(place, include, folders=folders, stop=stop)
+    walk = Walk(place, include, folders=folders, stop=stop, barred=barred)
     cut = 0 if place.relative == "." else len(place.relative) + 1
     hits: Iterator[Entry] = (entry for entry in walk if matches(entry.path[cut:]))
     key = _by_name if order == "name" else _by_age

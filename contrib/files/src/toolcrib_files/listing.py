@@ -44,13 +44,22 @@ def list_folder(
     limit: int = 200,
     cursor: str | None = None,
     stop: Callable[[], None] = lambda: None,
+    barred: Callable[[str], bool] = lambda _: False,
 ) -> Listing:
     """List a folder; hidden entries and, one level deep, ignored ones are shown too."""
     require_folder(place)
     after = _decode(cursor)
     # Who lists a folder wants to know what is in it; deeper, ignored folders are noise.
     include = _ALL if depth == 1 else _DEEP
-    walk = Walk(place, include, folders=True, depth=depth, repositories=True, stop=stop)
+    walk = Walk(
+        place,
+        include,
+        folders=True,
+        depth=depth,
+        repositories=True,
+        stop=stop,
+        barred=barred,
+    )
     page: list[Listed] = []
     more = False
     for entry in walk:

@@ -172,7 +172,14 @@ def list_(
     with told():
         work = desk(ctx)
         place = work.place(path, Access.READ)
-        found = list_folder(place, depth=depth, limit=limit, cursor=cursor, stop=work.stop)
+        found = list_folder(
+            place,
+            depth=depth,
+            limit=limit,
+            cursor=cursor,
+            stop=work.stop,
+            barred=work.barred,
+        )
     return _listing(place, found)
 
 

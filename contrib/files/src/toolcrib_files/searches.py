@@ -64,6 +64,7 @@ def glob(
             limit=limit,
             cursor=cursor,
             stop=work.stop,
+            barred=work.barred,
         )
     return _found(place, pattern, found)
 
@@ -162,7 +163,8 @@ def grep(
     with told():
         work = desk(ctx)
         place = work.place(path, Access.READ)
-        answer = search(place, query, program=ripgrep.find_program(), stop=work.stop)
+        program = ripgrep.find_program()
+        answer = search(place, query, program=program, stop=work.stop, barred=work.barred)
     return _answer(place, query, answer)
 
 

@@ -20,7 +20,15 @@ __all__ = ["Entry", "Include", "Reason", "Skipped", "Walk", "require_folder"]
 
 Include = Literal["hidden", "ignored", "binary", "large"]
 Reason = Literal[
-    "hidden", "ignored", "binary", "large", "link", "repository", "special", "unreadable"
+    "hidden",
+    "ignored",
+    "binary",
+    "large",
+    "link",
+    "repository",
+    "special",
+    "unreadable",
+    "denied",
 ]
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 _MOST_NAMED = 3
@@ -94,6 +102,7 @@ class Walk:
         repositories: Whether version control's own folders are given, not entered.
         skipped: What was left out so far.
         stop: Called between entries; raises to end the walk.
+        barred: Whether rules keep the call from a path, absolute; a folder with all in it.
     """
 
     place: Place
@@ -103,6 +112,7 @@ class Walk:
     repositories: bool = False
     skipped: Skipped = attrs.field(factory=Skipped)
     stop: Callable[[], None] = attrs.field(default=lambda: None)
+    barred: Callable[[str], bool] = attrs.field(default=lambda _: False)
 
     def __iter__(self) -> Iterator[Entry]:
         place = self.place
@@ -167,6 +177,8 @@ class Walk:
         return entries
 
     def _reason(self, name: str, entry: Entry, rules: Rules) -> Reason | None:
+        if self.barred(self._absolute(entry)):
+            return "denied"
         if name in VERSION_CONTROL and entry.kind != "link":
             return "repository"
         if name.startswith(".") and "hidden" not in self.include:
@@ -174,6 +186,11 @@ class Walk:
         if rules.layers and rules.ignores(entry.path, folder=entry.kind == "folder"):
             return "ignored"
         return None
+
+    def _absolute(self, entry: Entry) -> str:
+        if entry.path.startswith("/"):
+            return entry.path
+        return f"{self.place.root.rstrip('/')}/{entry.path}"
 
 
 def _entry(path: str, found: os.stat_result) -> Entry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.errors import RecordError
@@ -11,6 +12,7 @@ from toolcrib.vocabulary import Label, Mode
 
 if TYPE_CHECKING:
     from toolcrib.question import Grant
+    from toolcrib.signature import Resource, Signature
     from toolcrib.tool import Tool
 
     from .session import Session
@@ -79,6 +81,16 @@ class Authority:
         # What a sub-agent read comes back to its caller.
         if self._session.parent is not None:
             self._session.parent.authority.ran(tool)
+
+    def barrier(self, tool_id: str, signature: Signature | None) -> Callable[[Resource], bool]:
+        """Return what tells whether rules keep a call from something that it came upon."""
+        entry = self._session.toolbox.catalog.tools.get(tool_id)
+        if entry is None or signature is None:
+            # Nothing was authorised, so nothing is let through.
+            return lambda _: True
+        from toolcrib.permission import Barrier  # noqa: PLC0415 - only calls that walk pay
+
+        return Barrier(entry.tool, signature, self.context()).bars
 
     def context(self) -> AuthorityContext:
         """Return what a call is judged by now; for a fork also what its parent is."""

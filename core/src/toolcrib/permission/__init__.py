@@ -19,6 +19,7 @@ from .typed import core_resources
 
 
 if TYPE_CHECKING:
+    from .barring import Barrier
     from .explanation import Explanation, explain
     from .importing import Imported, carry_over
     from .linter import Finding, lint
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Asked",
     "AuthorityContext",
+    "Barrier",
     "Difference",
     "Explanation",
     "Finding",
@@ -59,6 +61,7 @@ __all__ = [
 
 # What most calls never need is loaded when it is first asked for.
 _LATER = {
+    "Barrier": "barring",
     "Difference": "trial",
     "Explanation": "explanation",
     "Finding": "linter",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .context import AuthorityContext
 
 
-__all__ = ["Part", "Parts", "parts_of", "types_of"]
+__all__ = ["Part", "Parts", "anchored", "part_of", "parts_of", "types_of"]
 
 _READ, _WRITE = Access.READ, Access.WRITE
 _NET = ("url", "host")
@@ -187,7 +187,7 @@ def _parts_of(
     if not isinstance(signature, Signature) or not signature:
         signature = Signature.of(tool.effects, ())
         vague = bool(tool.effects)
-    stated, anchor = _anchored(signature.resources, context)
+    stated, anchor = anchored(signature.resources, context)
     moved = anchor is not None
     effects = signature.effects
     if not effects <= tool.effects:
@@ -207,7 +207,7 @@ def _parts_of(
             if (resource.type, resource.value) in known:
                 _note_spelling(found, resource)
                 continue
-            part = _core_part(resource, tool, context)
+            part = part_of(resource, tool, context)
             found.append(part)
             # Beside an effect on *any* resource, naming one would narrow the signature.
             if part.effect not in anywhere:
@@ -232,7 +232,7 @@ def _note_spelling(parts: list[Part], resource: Resource) -> None:
             )
 
 
-def _anchored(
+def anchored(
     stated: tuple[Resource, ...], context: AuthorityContext
 ) -> tuple[Sequence[Resource], Anchor | None]:
     """Resolve paths that are relative or not in canonical form."""
@@ -302,8 +302,10 @@ def _stated_parts(
     return found
 
 
-def _core_part(resource: Resource, tool: Tool, context: AuthorityContext) -> Part:
-    declared = [e for e in _EFFECTS[resource.type, resource.access] if e in tool.effects]
+def part_of(resource: Resource, tool: Tool, context: AuthorityContext) -> Part:
+    """Return the part that a call of a tool would have for a resource."""
+    possible = _EFFECTS.get((resource.type, resource.access), ())
+    declared = [effect for effect in possible if effect in tool.effects]
     return Part(
         declared[0] if declared else None,
         resource.type,
