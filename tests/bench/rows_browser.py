@@ -25,7 +25,7 @@ from measuring import main, row
 
 HOST = "127.0.0.2"
 SMALL, LARGE = 150, 10_000
-ROUNDS = 25
+ROUNDS = 40
 
 
 def page_of(nodes: int) -> bytes:

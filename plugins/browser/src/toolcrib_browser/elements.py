@@ -21,12 +21,12 @@ from .tabs import Look, Tab
 
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Frame, JSHandle
+    from playwright.async_api import Frame, JSHandle
 
 
 __all__ = ["Element", "Sight"]
 
-_RESOLVE = 1500
+_RESOLVE = 500
 #: Run on an element before something is done with it: facts, and a guard that stops a
 #: press if the element reads differently when it comes than it does now.
 _GUARD = """e => {
@@ -77,7 +77,7 @@ class Element:
     Attributes:
         ref: Its ref.
         node: How it reads.
-        handle: Playwright's hold on it.
+        handle: Playwright's hold on it: a handle, or for a press its locator.
         origin: Origin of the frame that it is in.
         facts: Tag, type and names of a field, once learned.
         stopped: Whether the guard stopped a press, once it has ended.
@@ -85,7 +85,7 @@ class Element:
 
     ref: str
     node: Node
-    handle: ElementHandle
+    handle: Any
     origin: str
     facts: dict[str, Any] = attrs.field(factory=dict)
     stopped: bool = False
@@ -97,7 +97,9 @@ class Element:
 
     async def arm(self) -> None:
         """From now on, stop a press if the element reads differently by then."""
-        self._guard = await self.handle.evaluate_handle(_GUARD)
+        # A locator waits for its element, a handle has it.
+        wait = {} if _is_handle(self.handle) else {"timeout": _RESOLVE}
+        self._guard = await self.handle.evaluate_handle(_GUARD, **wait)
 
     async def end(self) -> None:
         """End the guard, if there is one and its document is still there."""
@@ -194,25 +196,29 @@ class Sight:
         if len(refs) != 1 or not tab.whole:
             return None
         ref, before = refs[0], seen.outline.node(refs[0])
-        handle = await tab.ask(tab.page.query_selector(f"aria-ref={ref}"))
-        if handle is None or before is None:
+        if before is None:
             return None
-        # The guard comes first: what changes after it is noticed by it.
+        locator = tab.page.locator(_of(ref))
+        # A press needs no hold on the element beyond its ref: one question less.
+        quick = guarded and not facts and not seen.outline.is_framed(ref)
+        handle: Any = locator if quick else await tab.ask(tab.page.query_selector(_of(ref)))
+        if handle is None:
+            return None
         element = Element(ref=ref, node=before, handle=handle, origin=self._origin)
-        line = tab.page.locator(f"aria-ref={ref}").aria_snapshot(
-            mode="ai", depth=1, timeout=_RESOLVE
-        )
         tab.whole = False
-        *_, text = await tab.ask(
+        # The guard comes first: what changes after it is noticed by it.
+        *others, text = await tab.ask(
             asyncio.gather(
                 element.arm() if guarded else _nothing(),
                 element.learn() if facts else _nothing(),
-                line,
+                locator.aria_snapshot(mode="ai", depth=1, timeout=_RESOLVE),
+                return_exceptions=True,
             )
         )
-        nodes = parse(text).nodes
-        if nodes and nodes[0].fingerprint() == before.fingerprint():
-            return [element]
+        if not any(isinstance(each, BaseException) for each in (*others, text)):
+            nodes = parse(str(text)).nodes
+            if nodes and nodes[0].fingerprint() == before.fingerprint():
+                return [element]
         await element.end()
         return None
 
@@ -236,7 +242,7 @@ class Sight:
 
     async def _element(self, ref: str, node: Node, *, facts: bool, guarded: bool) -> Element:
         tab = self._tab
-        handle = await tab.ask(tab.page.query_selector(f"aria-ref={ref}"))
+        handle = await tab.ask(tab.page.query_selector(_of(ref)))
         if handle is None:
             await self._stale(f"Element {ref} is not in page {tab.id} any more.")
         element = Element(ref=ref, node=node, handle=handle, origin=self._origin)
@@ -276,6 +282,14 @@ class Sight:
         raise Failed(
             await with_look(self._desk, self._tab, whole), code="browser.stale"
         ) from cause
+
+
+def _of(ref: str) -> str:
+    return f"aria-ref={ref}"
+
+
+def _is_handle(hold: Any) -> bool:
+    return hasattr(hold, "owner_frame")
 
 
 async def _nothing() -> None:
