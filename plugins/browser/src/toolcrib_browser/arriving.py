@@ -58,7 +58,7 @@ class Arrival:
         if not await moment.rest(_REST):
             words = f"something was still under way after {_REST:.0f} s"
             moment.tell(Happening(kind="note", text=words))
-            moment.stopped()
+            moment.give_up()
         if moment.committed and not tab.dead:
             moment.committed = False
             self._explain()

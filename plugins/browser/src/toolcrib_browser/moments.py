@@ -68,7 +68,6 @@ class Moment:
         self._going = False
         self._windows = 0
         self._saving = 0
-        self._chooser: Any = None
         self._changed = asyncio.Event()
 
     def tell(self, happening: Happening) -> None:
@@ -124,6 +123,11 @@ class Moment:
     def restless(self) -> bool:
         """Whether something was asked for and did not come yet."""
         return self._going or self._windows > 0 or self._saving > 0
+
+    def give_up(self) -> None:
+        """Wait no longer for what was asked for and did not come."""
+        self._going = False
+        self._windows = self._saving = 0
 
     async def rest(self, seconds: float) -> bool:
         """Wait until nothing is under way any more; False if time is up first."""
