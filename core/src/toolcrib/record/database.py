@@ -55,9 +55,11 @@ CREATE TABLE calls (
     tool TEXT NOT NULL,
     arguments TEXT,
     run TEXT,
-    entry INTEGER NOT NULL,
-    UNIQUE (conversation, response, position)
+    entry INTEGER NOT NULL
 );
+-- Without what has no key: each page that a call changes is written to the log anew.
+CREATE UNIQUE INDEX calls_key ON calls (conversation, response, position)
+    WHERE response IS NOT NULL;
 CREATE UNIQUE INDEX calls_provider ON calls (conversation, provider)
     WHERE provider IS NOT NULL AND run IS NOT NULL;
 CREATE TABLE outcomes (
