@@ -99,7 +99,7 @@ def _with_store(
     with worked():
         store = opened()
     if store is None:
-        text = "there is no file yet"
+        text = "there is no file yet; the first call that keeps something makes it"
         raise click.ClickException(text)
     with worked(store):
         work(store, **given)
