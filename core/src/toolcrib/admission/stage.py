@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from toolcrib import call as _call
 from toolcrib import canonical
@@ -26,6 +27,10 @@ from toolcrib.validator import Validator, Validators
 
 from .arguments import MAX_BYTES, MAX_DEPTH, UnusableError, read, simple
 from .saying import Wire, invalid, unknown, unusable
+
+
+if TYPE_CHECKING:
+    from toolcrib.repair.values import Repairer
 
 
 __all__ = ["admit", "check_output"]
@@ -132,11 +137,17 @@ def _repair(
 ) -> tuple[tuple[Problem, ...], list[Repair]]:
     if not rules or validator.normal.verbatim or not _mendable(problems, rules):
         return problems, []
-    from toolcrib.repair.values import Repairer  # noqa: PLC0415 - only for invalid calls
-
-    repairer = Repairer(validator, rules, max_depth=max_depth)
+    repairer = _repairer()(validator, rules, max_depth=max_depth)
     left = repairer.mend(value, problems)
     return left[:_LISTED], repairer.repairs
+
+
+@cache
+def _repairer() -> type[Repairer]:
+    """Return what mends; loaded for the first call that is wrong."""
+    from toolcrib.repair.values import Repairer  # noqa: PLC0415 - as it says
+
+    return Repairer
 
 
 # What no repair can mend: the value is missing, or of the right type.
@@ -164,9 +175,7 @@ def _freeze(
         value = json.loads(before)
     text = canonical.dumps(value)
     if ".0" in text and "R5" in rules and not validator.normal.verbatim:
-        from toolcrib.repair.values import Repairer  # noqa: PLC0415 - rarely needed
-
-        repairer = Repairer(validator, rules)
+        repairer = _repairer()(validator, rules)
         if repairer.whole_floats(value):
             text = canonical.dumps(value)
             mended = [*mended, *repairer.repairs]

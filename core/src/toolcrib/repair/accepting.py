@@ -15,6 +15,7 @@ __all__ = ["Accepted", "Reader"]
 
 Schema = dict[str, Any]
 
+_JOINING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 
@@ -62,7 +63,18 @@ class Reader:
 
     def accepted(self, path: tuple[str | int, ...]) -> Accepted:
         """Return what may be accepted at a path."""
-        return self._accepted(self.root, path, 0, {})
+        schema = self.root
+        for at, step in enumerate(path):
+            # As a rule only one subschema has a say, and the way down is straight.
+            if not _JOINING.isdisjoint(schema):
+                return self._accepted(schema, path, at, {})
+            child = self._child(schema, step)
+            if child is None:
+                return _ANYTHING
+            if child is False:
+                return _NOTHING
+            schema = child
+        return self._accepted(schema, path, len(path), {})
 
     def _accepted(
         self, schema: Schema, path: tuple[str | int, ...], at: int, known: dict[Any, Accepted]
@@ -143,6 +155,10 @@ def _own(schema: Schema) -> Accepted:
     kinds = schema.get("type")
     if isinstance(kinds, str) and "enum" not in schema and "const" not in schema:
         return _ONE_TYPE[kinds]
+    if kinds == "string" and "const" not in schema:  # the commonest list by far
+        words = frozenset(value for value in schema["enum"] if isinstance(value, str))
+        if words:
+            return Accepted(_ONE_TYPE[kinds].types, words)
     types = _TYPES if kinds is None else frozenset({kinds} if isinstance(kinds, str) else kinds)
     if "number" in types:
         types |= {"integer"}

@@ -43,6 +43,7 @@ class Judge:
         self._patterns: dict[str, re.Pattern[str]] = {}
         self._lists: dict[int, frozenset[Hashable]] = {}
         self._checks: dict[tuple[int, str], tuple[Check, ...]] = {}
+        self._plain: dict[int, frozenset[type]] = {}
         self._known: dict[tuple[int, int], bool] = {}
         self.quiet = 0
         self.lenient = False
@@ -59,6 +60,7 @@ class Judge:
         other._patterns = self._patterns
         other._lists = self._lists
         other._checks = self._checks
+        other._plain = self._plain
         return other
 
     def problems(self, value: Any, most: int = _MOST_TRIED) -> list[Problem]:
@@ -101,10 +103,15 @@ class Judge:
         for check in self._checking(schema, kind):
             yield from check(self, schema, value, pointer)
 
-    def is_plain(self, schema: Schema, value: Any) -> bool:
-        """Tell whether a subschema asks for nothing but the type that a value has."""
-        kind = TYPE_NAMES[type(value)]
-        return schema.get("type") == kind and not self._checking(schema, kind)
+    def plain(self, schema: Schema) -> frozenset[type]:
+        """Return the types of values that a subschema asks nothing more of."""
+        known = self._plain.get(id(schema))
+        if known is None:
+            kind = schema.get("type")
+            one = isinstance(kind, str) and not self._checking(schema, kind)
+            types = [each for each, name in TYPE_NAMES.items() if one and name == kind]
+            known = self._plain[id(schema)] = frozenset(types)
+        return known
 
     def _checking(self, schema: Schema, kind: str) -> tuple[Check, ...]:
         """Return what a subschema asks of values of one type, in its own order."""

@@ -153,9 +153,10 @@ def items(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterator[Pr
         if len(value) > start:
             yield Problem(pointer, "items", f"expected at most {start} items", str(len(value)))
         return
+    plain = judge.plain(child)
     for number in range(start, len(value)):
         item = value[number]
-        if not judge.is_plain(child, item):
+        if type(item) not in plain:
             yield from judge.part(child, item, f"{pointer}/{number}")
 
 
@@ -185,7 +186,7 @@ def properties(judge: Judge, schema: Schema, value: Any, pointer: str) -> Iterat
     known = schema["properties"]
     for name, item in value.items():
         child = known.get(name)
-        if child and not judge.is_plain(child, item):
+        if child and type(item) not in judge.plain(child):
             where = f"{pointer}/{escape(name)}"
             if isinstance(item, dict | list):
                 yield from judge.part(child, item, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 
 __all__ = ["nearest"]
@@ -16,28 +17,25 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     A name that differs in case, hyphens or underscores only always wins.
     """
-    wanted = _fold(name)
-    letters, pairs = set(wanted), _pairs(wanted)
+    wanted, letters, pairs = _profile(name[:_LONGEST])
     best, found = _ENOUGH, None
     for candidate in known:
-        folded = _fold(candidate)
+        folded, others, other = _profile(candidate[:_LONGEST])
         if folded == wanted:
             return candidate
-        others = set(folded)
         same = 2 * len(letters & others) / (len(letters) + len(others) or 1)
         # Few common letters mean few common pairs, and are found out sooner.
         if same < _ENOUGH:
             continue
-        other = _pairs(folded)
         share = (same + 2 * len(pairs & other) / (len(pairs) + len(other) or 1)) / 2
         if share > best:
             best, found = share, candidate
     return found
 
 
-def _fold(name: str) -> str:
-    return name[:_LONGEST].casefold().replace("_", "").replace("-", "")
-
-
-def _pairs(text: str) -> set[str]:
-    return {text[at : at + 2] for at in range(len(text) - 1)}
+@lru_cache(maxsize=1_024)
+def _profile(name: str) -> tuple[str, frozenset[str], frozenset[str]]:
+    """Return a name without case, hyphens and underscores, its letters and their pairs."""
+    text = name.casefold().replace("_", "").replace("-", "")
+    pairs = frozenset(text[at : at + 2] for at in range(len(text) - 1))
+    return text, frozenset(text), pairs
