@@ -1,7 +1,9 @@
 """Whole files, written in one step."""
 
+import errno
 import os
 import stat
+import struct
 import threading
 
 import pytest
@@ -35,6 +37,77 @@ def test_permissions_of_a_file_stay(tree, files):
     path.chmod(0o751)
     files.edit("f", "a", "b")
     assert stat.S_IMODE(path.stat().st_mode) == 0o751
+
+
+def test_new_bytes_do_not_run_as_the_owner_of_the_file(tree, files):
+    path = tree.write("f", "a\n")
+    path.chmod(0o6755)
+    files.edit("f", "a", "b")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+def _give_list(path):
+    """Let user 1234 read and write, and the file's group nothing; the mode shows 0660."""
+    entries = [(1, 6, -1), (2, 6, 1234), (4, 0, -1), (16, 6, -1), (32, 0, -1)]
+    packed = [struct.pack("<HHi", tag, rights, who) for tag, rights, who in entries]
+    try:
+        os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) + b"".join(packed))
+    except (AttributeError, OSError):
+        pytest.skip("this file system has no access lists")
+
+
+def test_access_list_and_attributes_of_a_file_stay(tree, files):
+    path = tree.write("f", "a\n")
+    _give_list(path)
+    os.setxattr(path, "user.note", b"mine")
+    before = {name: os.getxattr(path, name) for name in os.listxattr(path)}
+    files.edit("f", "a", "b")
+    assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == before
+
+
+def test_group_that_an_access_list_kept_out_stays_out_where_the_list_cannot_go(
+    tree, files, monkeypatch
+):
+    path = tree.write("f", "a\n")
+    _give_list(path)
+
+    def refuse(*_):
+        raise OSError(errno.EPERM, "not here")
+
+    monkeypatch.setattr(os, "setxattr", refuse)
+    files.edit("f", "a", "b")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_group_that_an_access_list_kept_out_stays_out_of_a_moved_file(tree, files):
+    _give_list(tree.write("f", "a\n"))
+    files.run(
+        "patch", patch="*** Begin Patch\n*** Update File: f\n*** Move to: g\n*** End Patch"
+    )
+    assert stat.S_IMODE((tree.ws / "g").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".git",
+        ".GIT",
+        ".Git ",
+        ".git.",
+        ".g\u200cit",
+        "\uff0egit",
+        ".git::$DATA",
+        "GIT~1",
+        ".Hg",
+    ],
+)
+def test_version_control_is_not_written_to_under_a_name_that_some_system_takes_for_it(
+    tree, files, name
+):
+    with pytest.raises(Refused) as caught:
+        files.run("write", path=f"{name}/hooks/x", content="x")
+    assert caught.value.code == "files.protected"
+    assert not any(tree.ws.iterdir())
 
 
 def test_existing_file_that_was_not_read_is_not_replaced(tree, files):

@@ -11,12 +11,13 @@ from typing import Literal
 import attrs
 
 from . import exact, notebooks
+from .attributes import mode_without_list, safe_mode
 from .diffs import unified
 from .exact import Edit, Span
 from .faults import Fault, from_os
 from .folders import Folder
 from .journal import Change
-from .places import Place, require_portable
+from .places import Place, controls_versions, printable, require_portable
 from .reading import load
 from .texts import Decoded, decode, digest, encode, is_binary
 from .tracking import Tracker
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 LARGEST_FILE = 10 * 1024 * 1024
-_CONTROLLED = frozenset({".git", ".hg", ".svn", ".jj"})
 
 
 @attrs.frozen(kw_only=True)
@@ -108,10 +108,11 @@ def require_writable(place: Place, *, pointer: str = "/path") -> None:
     if place.path == place.root:
         text = "The path is the workspace folder itself. Name a file in it."
         raise Fault(text, kind="invalid", code="files.is_folder", pointer=pointer)
-    if inside := _CONTROLLED.intersection(place.path.split("/")):
+    inside = [part for part in place.path.split("/") if controls_versions(part)]
+    if inside:
         text = (
-            f"{place.shown} belongs to version control ({min(inside)}). Writing there could"
-            " run programs later; use the version control's own commands."
+            f"{place.shown} belongs to version control ({printable(inside[0])}). Writing"
+            " there could run programs later; use the version control's own commands."
         )
         raise Fault(text, kind="refused", code="files.protected", pointer=pointer)
 
@@ -130,7 +131,21 @@ def existing(place: Place, *, pointer: str = "/path") -> tuple[bytes, int] | Non
     if stat.S_ISDIR(found.st_mode):
         text = f"{place.shown} is a folder. Name a file."
         raise Fault(text, kind="invalid", code="files.is_folder", pointer=pointer)
-    return load(place, largest=LARGEST_FILE), stat.S_IMODE(found.st_mode)
+    data = load(place, largest=LARGEST_FILE)
+    return data, _mode_of(place, found)
+
+
+def _mode_of(place: Place, found: os.stat_result) -> int:
+    """Return the mode that a file has under a new name."""
+    try:
+        with Folder.open(place.parent) as folder:
+            descriptor = folder.open_file(place.name)
+    except OSError as error:
+        raise from_os(error, place.shown) from None
+    try:
+        return mode_without_list(descriptor, safe_mode(found.st_mode))
+    finally:
+        os.close(descriptor)
 
 
 def text_of(data: bytes, place: Place, *, pointer: str = "/path") -> Decoded:

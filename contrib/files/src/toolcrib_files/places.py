@@ -5,13 +5,26 @@ from __future__ import annotations
 import os
 import re
 import stat
+import unicodedata
 
 import attrs
 
 from .faults import Fault
 
 
-__all__ = ["Place", "canonical_root", "identity_of", "locate", "printable", "require_portable"]
+__all__ = [
+    "VERSION_CONTROL",
+    "Place",
+    "canonical_root",
+    "controls_versions",
+    "identity_of",
+    "locate",
+    "printable",
+    "require_portable",
+]
+
+#: Folders of version control, whose files run programs.
+VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 
 LONGEST_PATH = 4096
 LONGEST_NAME = 255
@@ -28,6 +41,20 @@ def printable(text: str) -> str:
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
         for char in text
     )
+
+
+def controls_versions(name: str) -> bool:
+    """Tell whether a name is that of version control's own folder, here or elsewhere.
+
+    Some file systems look past letter case, characters that nobody sees, what follows a
+    colon, and blanks and dots at the end; and some give long names a short one.
+    """
+    plain = name
+    if not name.isascii():
+        plain = unicodedata.normalize("NFKC", name)
+        plain = "".join(char for char in plain if unicodedata.category(char) != "Cf")
+    plain = plain.partition(":")[0].rstrip(". ").casefold()
+    return plain in VERSION_CONTROL or plain == "git~1"
 
 
 @attrs.frozen

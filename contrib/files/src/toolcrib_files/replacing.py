@@ -8,7 +8,8 @@ Rules, each tested:
 * A file with several names (hard links) is parted: this name gets the new file, the
   other names keep the old one. Writing through would change files outside of the
   workspace, such as a package manager's store.
-* Permissions stay. A file that nobody may write is refused, whoever runs this.
+* Permissions stay, access lists and attributes too; but new bytes do not run as the
+  file's owner. A file that nobody may write is refused, whoever runs this.
 * Where the folder takes no new file, the file itself is overwritten; the caller keeps
   the old bytes until that is done (see :mod:`toolcrib_files.journal`).
 """
@@ -24,6 +25,7 @@ from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from .attributes import carry_over, safe_mode
 from .faults import Fault, from_os
 from .folders import Folder
 from .places import Place
@@ -129,7 +131,7 @@ def replace(place: Place, data: bytes, *, expected: str) -> bool:
                         raise _changed(place.shown)
                     folder.replace(temporary, place.name)
 
-                _publish(folder, data, stat.S_IMODE(found.st_mode), found, publish)
+                _publish(folder, data, safe_mode(found.st_mode), descriptor, publish)
             folder.sync()
     except OSError as error:
         raise from_os(error, place.shown) from None
@@ -250,15 +252,19 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _fill(descriptor: int, data: bytes, mode: int, like: os.stat_result | None) -> None:
+def _fill(descriptor: int, data: bytes, mode: int, like: int | None) -> None:
+    """Write bytes to a new file; *like* is the open file that it replaces."""
     _write(descriptor, data)
     if like is not None and hasattr(os, "fchown"):
-        mine = os.fstat(descriptor)
-        if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+        mine, its = os.fstat(descriptor), os.fstat(like)
+        if (mine.st_uid, mine.st_gid) != (its.st_uid, its.st_gid):
             with suppress(PermissionError):
-                os.fchown(descriptor, like.st_uid, like.st_gid)
+                os.fchown(descriptor, its.st_uid, its.st_gid)
     if hasattr(os, "fchmod"):
-        os.fchmod(descriptor, mode)
+        if like is None:
+            os.fchmod(descriptor, mode)
+        else:
+            carry_over(like, descriptor, mode)
     os.fsync(descriptor)
 
 
@@ -266,7 +272,7 @@ def _publish(
     folder: Folder,
     data: bytes,
     mode: int,
-    like: os.stat_result | None,
+    like: int | None,
     publish: Callable[[str], None],
 ) -> None:
     """Write bytes to a file and publish it under its name as the last step."""
@@ -292,7 +298,7 @@ def _publish_named(
     folder: Folder,
     data: bytes,
     mode: int,
-    like: os.stat_result | None,
+    like: int | None,
     publish: Callable[[str], None],
 ) -> None:
     name = _temporary()

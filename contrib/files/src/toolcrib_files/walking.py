@@ -13,7 +13,7 @@ import attrs
 from .faults import Fault, from_os
 from .folders import Folder
 from .ignoring import Rules, rules_above
-from .places import Place, printable
+from .places import VERSION_CONTROL, Place, printable
 
 
 __all__ = ["Entry", "Include", "Reason", "Skipped", "Walk", "require_folder"]
@@ -30,7 +30,6 @@ Reason = Literal[
     "unreadable",
     "denied",
 ]
-VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 _MOST_NAMED = 3
 
 
