@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -183,17 +184,26 @@ class AuthorizedCall:
         return self.admitted.call
 
 
-def _admitted(**fields: Any) -> AdmittedCall:
-    """Make an admitted call; for :mod:`toolcrib.admission`."""
-    return AdmittedCall(**fields, made_by=_ADMIT)
+# For admission only. No function around it: it is on the way of every call.
+_admitted: Callable[..., AdmittedCall] = partial(AdmittedCall, made_by=_ADMIT)
 
 
-def _authorized(admitted: AdmittedCall, **fields: Any) -> AuthorizedCall:
+def _authorized(
+    admitted: AdmittedCall,
+    *,
+    signature: Signature,
+    decided_by: tuple[str, ...],
+    idempotency_key: str,
+    grant_id: str | None = None,
+) -> AuthorizedCall:
     """Make an authorized call; for :mod:`toolcrib.permission`."""
     return AuthorizedCall(
         admitted=admitted,
+        signature=signature,
+        decided_by=decided_by,
+        grant_id=grant_id,
+        idempotency_key=idempotency_key,
         arguments_digest=admitted.digest,
         definition_digest=admitted.tool.definition_digest,
-        **fields,
         made_by=_AUTHORIZE,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -57,6 +59,7 @@ class Implementation:
         structure: From validated JSON arguments to the handler's keyword arguments;
             None passes them as they are. Never coerces; a mismatch raises.
         unstructure: From the handler's value to a JSON value; None: it is one already.
+        asynchronous: Whether the handler is a coroutine function, and runs on the loop.
     """
 
     tool: Tool
@@ -64,3 +67,13 @@ class Implementation:
     companions: Companions = attrs.field(factory=Companions)
     structure: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     unstructure: Callable[[Any], Any] | None = None
+    asynchronous: bool = attrs.field(init=False)
+
+    @asynchronous.default
+    def _asynchronous(self) -> bool:
+        code = getattr(self.handler, "__code__", None)
+        if code is not None:
+            return bool(code.co_flags & inspect.CO_COROUTINE)
+        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(
+            getattr(self.handler, "__call__", None)  # noqa: B004 - asks for the method
+        )

@@ -132,12 +132,17 @@ def simple(value: Any) -> dict[str, Any] | None:
         return None
     copy = dict(value)
     for key, item in copy.items():
-        # The commonest kind is not worth a call.
-        if type(item) is str and len(item) < _SHORT:
-            continue
-        if type(item) is list and len(item) <= _FEW and all(map(_is_atom, item)):
+        kind = type(item)
+        # Written out, as a call for each costs more than all else here.
+        if kind is str:
+            if len(item) >= _SHORT:
+                return None
+        elif kind is int or kind is float:
+            if not -_WIDE < item < _WIDE:
+                return None
+        elif kind is list and len(item) <= _FEW and all(map(_is_atom, item)):
             copy[key] = item[:]
-        elif not _is_atom(item):
+        elif item is not None and kind is not bool:
             return None
     return copy
 

@@ -68,9 +68,9 @@ class Authority:
         except RecordError as error:
             self.problems.append(f"grant {grant.id} holds for this session only: {error}")
 
-    def used(self, grant_id: str | None) -> None:
+    def used(self, grant_id: str) -> None:
         """Count a run that a grant covered; the ledger has counted it already."""
-        if grant_id is not None and self._grants.get(grant_id) is not None:
+        if self._grants.get(grant_id) is not None:
             self._grants.used(grant_id)
 
     def ran(self, tool: Tool) -> None:

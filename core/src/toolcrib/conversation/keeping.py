@@ -17,14 +17,14 @@ from toolcrib.outcome import File, Json, Result, Text
 
 if TYPE_CHECKING:
     from toolcrib.execution.budget import Keep
-    from toolcrib.outcome import ArtifactLink, Block, Outcome
+    from toolcrib.outcome import ArtifactLink, Outcome
     from toolcrib.tool import Tool
 
     from .item import Item
     from .session import Session
 
 
-__all__ = ["bounded", "fit", "page"]
+__all__ = ["bounded", "fit", "is_short", "page"]
 
 _SMALL = frozenset({bool, float, type(None)})
 _WIDE = 10**18
@@ -32,12 +32,8 @@ _WIDE = 10**18
 
 async def bounded(session: Session, tool: Tool, outcome: Outcome) -> Outcome:
     """Shorten a result to its budget; the whole goes to the artifact store."""
-    content = outcome.result.content
-    if len(content) == 1 and not outcome.result.summary and _is_short(content[0]):
-        return outcome
     policy = session.toolbox.policy
     budget = tool.result_budget if tool.result_budget is not None else policy.result_budget
-
     result = await execution.bound(outcome.result, budget, keep=_keeper(session))
     return outcome if result is outcome.result else attrs.evolve(outcome, result=result)
 
@@ -74,8 +70,11 @@ def _keeper(session: Session) -> Keep:
     return keep
 
 
-def _is_short(block: Block) -> bool:
-    """Tell whether a block fits every budget; most do, and need no looking at."""
+def is_short(result: Result) -> bool:
+    """Tell whether a result fits every budget; most do, and need no looking at."""
+    if len(result.content) != 1 or result.summary:
+        return False
+    block = result.content[0]
     if isinstance(block, Text):
         return len(block.text) <= SMALLEST
     if not isinstance(block, Json):

@@ -150,7 +150,8 @@ async def _run(
         _tell(session, item, sink, "call.started")
     item.outcome = await _executed(session, item, authorized, item.pack, sink)
     tool = authorized.admitted.tool
-    session.authority.used(authorized.grant_id)
+    if authorized.grant_id is not None:
+        session.authority.used(authorized.grant_id)
     session.authority.ran(tool)
     if heard:
         _finished_event(session, item, sink)
@@ -211,7 +212,7 @@ async def _executed(
         token=item.token,
     )
     outcome = await _finished(session, item, outcome, notes, pack.id)
-    facts: Any = _scrubbed(toolbox, diagnostics.facts) or None
+    facts: Any = _scrubbed(toolbox, diagnostics.facts) if diagnostics.facts else None
     if not record.end(toolbox.ledger, outcome, diagnostics=facts):
         result = attrs.evolve(
             outcome.result,
@@ -328,6 +329,8 @@ async def _finished(
         outcome = _without_secrets(session.toolbox, outcome)
     if outcome.result.directives:
         outcome = session.directions.take(admitted.tool, pack_id, outcome)
+    if keeping.is_short(outcome.result):
+        return outcome
     return await keeping.bounded(session, admitted.tool, outcome)
 
 

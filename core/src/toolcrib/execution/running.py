@@ -86,7 +86,7 @@ class Run:
                 context, arguments = self._prepare()
                 variables = contextvars.copy_context()
                 handler = self.implementation.handler
-                if _is_async(handler):
+                if self.implementation.asynchronous:
                     work = handler(context, **arguments)
                     value = await drive(work, self.token, variables)
                 else:
@@ -139,7 +139,7 @@ class Run:
                 arguments = implementation.structure(arguments)
             except Exception as error:
                 raise _ArgumentsError(str(error)) from error
-        if not self.terms.asynchronous and _is_async(implementation.handler):
+        if implementation.asynchronous and not self.terms.asynchronous:
             text = "policy refuses tools with asynchronous handlers"
             raise Unavailable(text)
         self.attempts += 1
@@ -337,15 +337,6 @@ class Run:
 def _roll() -> float:
     # The module ``random`` costs more to import than jitter is worth.
     return int.from_bytes(os.urandom(4)) / 0xFFFFFFFF
-
-
-def _is_async(handler: Callable[..., Any]) -> bool:
-    code = getattr(handler, "__code__", None)
-    if code is not None:
-        return bool(code.co_flags & inspect.CO_COROUTINE)
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
-        getattr(handler, "__call__", None)  # noqa: B004 - asks for the method, not whether
-    )
 
 
 async def _awaited(value: Any) -> Any:

@@ -50,7 +50,10 @@ async def execute(
     Raises:
         StageError: the value does not come from *permission.authorize*.
     """
-    refusal = _refused(authorized, implementation, terms)
+    if not isinstance(authorized, AuthorizedCall):
+        text = f"execute accepts an AuthorizedCall only, not {type(authorized).__name__}"
+        raise StageError(text)
+    refusal = _stale(authorized, implementation) or _looping(authorized, terms)
     tool = authorized.admitted.tool
     if refusal is not None:
         call_id = authorized.admitted.call.id
@@ -80,16 +83,6 @@ async def execute(
     if terms.guard is not None:
         terms.guard.note(authorized.arguments_digest, outcome)
     return outcome
-
-
-def _refused(
-    authorized: AuthorizedCall, implementation: Implementation, terms: Terms
-) -> Refusal | None:
-    """Return why a call must not run, or None."""
-    if not isinstance(authorized, AuthorizedCall):
-        text = f"execute accepts an AuthorizedCall only, not {type(authorized).__name__}"
-        raise StageError(text)
-    return _stale(authorized, implementation) or _looping(authorized, terms)
 
 
 def _stale(authorized: AuthorizedCall, implementation: Implementation) -> Refusal | None:

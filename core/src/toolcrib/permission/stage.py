@@ -83,7 +83,7 @@ def authorize(
     parts = judgement.parts
     return _authorized(
         admitted,
-        signature=parts.signature if parts is not None else Signature(),
+        signature=parts.signature if parts is not None else _NOTHING,
         decided_by=judgement.decided_by,
         grant_id=judgement.grant_id,
         idempotency_key=admitted.call.id,

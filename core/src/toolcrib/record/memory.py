@@ -139,7 +139,9 @@ class MemoryLedger(Ledger):
         keys = self._keys
         if self._connection is None or call.id in keys:
             return True
-        if (conversation, call.response_digest, call.position) in keys:
+        if call.response_digest and (
+            (conversation, call.response_digest, call.position) in keys
+        ):
             return True
         if call.provider_id is not None and (conversation, call.provider_id) in keys:
             return True
