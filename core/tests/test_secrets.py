@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import html
 import os
 import sys
 import types
+
+from urllib.parse import quote
 
 import attrs
 import pytest
@@ -197,6 +200,46 @@ def test_usual_spellings_are_scrubbed(form):
     scrubber.add("key", VALUE)
 
     assert scrubber.text(f"<{form}>") == "<[secret key]>"
+
+
+ODD = "k\u00e9y'\"\\<&>/+?=~value"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        html.escape(ODD),
+        ascii(ODD)[1:-1],
+        repr(ODD)[1:-1],
+        repr(ODD.encode())[2:-1],
+        str(KeyError(ODD)),
+        ODD.encode().hex(),
+        ODD.encode().hex().upper(),
+        quote(ODD, safe="").lower(),
+    ],
+)
+def test_spellings_of_programs_and_pages_are_scrubbed(form):
+    """As error pages, exceptions and dumps write them."""
+    scrubber = Scrubber()
+    scrubber.add("key", ODD)
+    found = scrubber.text(f"<{form}>")
+    assert "[secret key]" in found
+    assert "value" not in found
+    assert ODD.encode().hex() not in found.lower()
+
+
+@pytest.mark.parametrize("before", [b"", b"u", b"u:", b"me:", b"user:"])
+@pytest.mark.parametrize("after", [b"", b"x", b"xy", b"xyz"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_base64_around_a_secret_is_scrubbed_wherever_the_secret_stands(before, after, encode):
+    """A name and a colon before it are all that it takes, as in HTTP's own scheme."""
+    scrubber = Scrubber()
+    scrubber.add("key", ODD)
+    text = scrubber.text(encode(before + ODD.encode() + after).decode())
+    assert "[secret key]" in text
+    rest = text.replace("[secret key]", "")
+    # What stands beside it, and at most one letter on each side that belongs to both.
+    assert len(rest) <= (len(before) + len(after)) * 8 // 6 + 6
 
 
 def test_an_outcome_is_scrubbed_everywhere():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import fnmatch
+import html
 import importlib
 import os
 import re
@@ -276,10 +277,29 @@ def _forms(value: str) -> Iterable[str]:
     yield canonical.dumps(value)[1:-1]
     yield quote(data, safe="")
     yield quote_plus(data)
-    for encoded in (base64.b64encode(data), base64.urlsafe_b64encode(data)):
-        text = encoded.decode().rstrip("=")
+    yield quote(data, safe="").lower()
+    yield html.escape(value)
+    # As Python writes it, in the text of an exception for one.
+    yield from (repr(value)[1:-1], ascii(value)[1:-1], repr(data)[2:-1])
+    yield from (data.hex(), data.hex().upper())
+    whole = base64.b64encode(data).decode().rstrip("=")
+    for text in (whole, *(_in_base64(data, before) for before in range(3))):
         if len(text) >= _SHORTEST:
-            yield text
+            yield from (text, text.translate(_URL_SAFE))
+
+
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
+def _in_base64(data: bytes, before: int) -> str:
+    """Return the letters that are the same whatever stands around bytes, as in ``user:key``.
+
+    Args:
+        data: The bytes.
+        before: How many bytes stand before them, in groups of three.
+    """
+    text = base64.b64encode(bytes(before) + data).decode()
+    return text[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
 
 
 def _may_go(destination: str | None, allowed: Sequence[str]) -> bool:
