@@ -133,6 +133,23 @@ def test_a_program_that_ended_while_nobody_was_there_has_its_result(tmp_path, py
     assert later(tmp_path / "jobs", scenario) == ("done", "exited", b"ready\n")
 
 
+def test_a_program_whose_host_closes_at_once_is_begun_all_the_same(tmp_path, python):
+    """Who started it was told that it runs."""
+
+    async def begin(mine, kind):
+        job = await mine.start("process", {"argv": python("print('ready')")})
+        await asyncio.sleep(0)  # as every call does before its host can close
+        return job.id
+
+    job_id = later(tmp_path / "jobs", begin)
+
+    async def scenario(mine, kind):
+        found = await mine.wait(job_id, timeout=20)
+        return found.status, await mine.output(job_id)
+
+    assert later(tmp_path / "jobs", scenario) == ("done", b"ready\n")
+
+
 def test_a_program_taken_up_again_can_be_stopped_and_fed(tmp_path, python, gone):
     """With everything that it started."""
     code = (

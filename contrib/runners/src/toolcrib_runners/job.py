@@ -7,9 +7,9 @@ import contextlib
 import json
 import threading
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import attrs
 
@@ -22,6 +22,7 @@ from .wardenlink import Running, Warden, WardenLostError, completed_of, reach
 
 __all__ = ["ProcessKind"]
 
+_T = TypeVar("_T")
 _LOOK = 0.05
 _LOOKS = 20
 _LIMIT = 1 << 20
@@ -94,10 +95,12 @@ class ProcessKind:
                 text = "the program has ended already"
                 raise OSError(text)
             running.on_output = control.write
-            await running.keep(folder, limit)
+            await _begun(control, running.keep(folder, limit))
         else:
-            spec = self._spec(arguments)
-            running = await self.warden.start(spec, folder=folder, limit=limit, keep=True)
+            start = self.warden.start(
+                self._spec(arguments), folder=folder, limit=limit, keep=True
+            )
+            running = await _begun(control, start)
         return await self._follow(control, running)
 
     def _spec(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,6 +240,21 @@ class ProcessKind:
             if link is not None:
                 await link.close()
         self._reached.clear()
+
+
+async def _begun(control: Any, work: Coroutine[Any, Any, _T]) -> _T:
+    """Wait until a program is begun and kept, also where the host closes meanwhile.
+
+    Its caller was told that it runs; the next host finds what this one has begun.
+    """
+    beginning = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(beginning)
+    except asyncio.CancelledError:
+        if not getattr(control, "leaving", False):
+            beginning.cancel()
+        await asyncio.wait({beginning})
+        raise
 
 
 def _read(path: Path) -> Any:
