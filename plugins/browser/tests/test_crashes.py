@@ -307,3 +307,24 @@ def test_context_that_is_lost_is_replaced_and_its_pages_are_named_as_gone(
 
     browser.run(scenario)
     assert "GET /hit" not in site.hits
+
+
+def test_browser_that_does_not_answer_is_ended_and_replaced(site, browser, monkeypatch):
+    """A process that is stopped looks alive; nobody waits for it for ever."""
+    from toolcrib_browser import desk, engine, launching
+
+    for module, name in ((desk, "_ANSWER"), (engine, "_ANSWER"), (launching, "_STOP")):
+        monkeypatch.setattr(module, name, 1.5)
+    site.add("/", ok(CLICKS))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        (pid,) = browsers(os.getpid())
+        os.kill(pid, signal.SIGSTOP)
+        silent = await me.call("browser.page", action="open")
+        assert (silent.status, silent.code) == ("failed", "browser.failed"), silent
+        assert silent.retryable
+        assert not alive([pid])
+        assert (again := await me.go(site.url("/"))).ok, again
+
+    browser.run(scenario)

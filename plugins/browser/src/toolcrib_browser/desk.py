@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from toolcrib import Busy, NotFound
+from toolcrib import Busy, NotFound, Transient
 
 from .engine import Engine
 from .gate import Gate
@@ -28,6 +28,8 @@ __all__ = ["Desk"]
 
 _REMEMBERED = 64
 _TOGETHER = 5.0
+_ANSWER = 15.0
+_SILENT = "the browser did not answer any more"
 _ENDED = "the browser ended, and its pages with it"
 # Takes the place of a window's first document until it is closed; without an icon of its
 # own, the browser would ask the other origin for one.
@@ -125,8 +127,11 @@ class Desk:
 
     async def reset(self) -> None:
         """Drop pages, cookies and storage, and start anew with the next call."""
+        await self._drop("the browser of the session was reset")
+
+    async def _drop(self, reason: str) -> None:
         context = self._context
-        self.lose("the browser of the session was reset")
+        self.lose(reason)
         if context is not None:
             await self.engine.release(context)
 
@@ -137,6 +142,7 @@ class Desk:
 
         Raises:
             Busy: as many are open as may be (``browser.too_many_pages``).
+            Transient: the browser does not answer (``browser.failed``).
         """
         if len(self.tabs) >= self.engine.settings.pages:
             text = (
@@ -144,11 +150,22 @@ class Desk:
                 f"browser.page: {', '.join(self.tabs)}."
             )
             raise Busy(text, code="browser.too_many_pages")
-        context = await self.context()
+        for _ in range(2):
+            try:
+                return await self._opened(await self.context())
+            except TimeoutError:
+                # A context whose processes were killed may never answer; a new one does.
+                await self._drop(_SILENT)
+        await self.engine.restart()
+        text = "The browser did not answer and was ended. Try again; it is started anew."
+        raise Transient(text, code="browser.failed")
+
+    async def _opened(self, context: BrowserContext) -> Tab:
         self._opening = True
         try:
-            tab = self._new(await context.new_page())
-            await tab.attach(await context.new_cdp_session(tab.page))
+            async with asyncio.timeout(_ANSWER):
+                tab = self._new(await context.new_page())
+                await tab.attach(await context.new_cdp_session(tab.page))
             self.tabs[tab.id] = tab
         finally:
             self._opening = False
@@ -234,9 +251,10 @@ class Desk:
         known = "|".join(re.escape(o) for o in self._spellings())
         pattern = re.compile(rf"^(?!(?:{known})(?:[/?#]|$))")
         before, self._route = self._route, pattern
-        await context.route(pattern, self._window)
-        if before is not None:
-            await context.unroute(before)
+        async with asyncio.timeout(_ANSWER):
+            await context.route(pattern, self._window)
+            if before is not None:
+                await context.unroute(before)
 
     def _spellings(self) -> list[str]:
         """Return origins as addresses have them, without the default port."""
@@ -286,7 +304,8 @@ class Desk:
             # At once, so that many windows that come together are counted.
             self.tabs[tab.id] = tab
             try:
-                await tab.attach(await context.new_cdp_session(page))
+                async with asyncio.timeout(_ANSWER):
+                    await tab.attach(await context.new_cdp_session(page))
             except Exception:  # noqa: BLE001 - it is gone again, or cannot be watched
                 stays = ""
                 self.forget(tab, "it could not be watched")

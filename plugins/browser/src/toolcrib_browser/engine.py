@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from toolcrib import Busy
+from toolcrib import Busy, Transient
 
 from .launching import OWN_HOSTS, Running, launch
 from .origins import host_of, origin_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 _DECISIONS = 512
+_ANSWER = 15.0
 
 
 class Engine:
@@ -58,18 +59,29 @@ class Engine:
                     "again when one has ended."
                 )
                 raise Busy(text, code="browser.full")
-            settings = self.settings
-            context = await running.browser.new_context(
-                viewport={"width": settings.width, "height": settings.height},
-                locale=settings.language,
-                timezone_id=settings.timezone,
-                accept_downloads=True,
-                # They would fetch behind the back of what watches the page.
-                service_workers="block",
-            )
+            context = await self._new_context(running)
             self._contexts.add(context)
             context.on("close", lambda gone: self._contexts.discard(gone))  # noqa: PLW0108
             return context
+
+    async def _new_context(self, running: Running) -> BrowserContext:
+        settings = self.settings
+        try:
+            async with asyncio.timeout(_ANSWER):
+                return await running.browser.new_context(
+                    viewport={"width": settings.width, "height": settings.height},
+                    locale=settings.language,
+                    timezone_id=settings.timezone,
+                    accept_downloads=True,
+                    # They would fetch behind the back of what watches the page.
+                    service_workers="block",
+                )
+        except TimeoutError as error:
+            self._running = None
+            self._contexts.clear()
+            await running.close()
+            text = "The browser did not answer and was ended. Try again; it is started anew."
+            raise Transient(text, code="browser.failed") from error
 
     async def release(self, context: BrowserContext) -> None:
         """Close a context, with its pages and all that they stored."""
@@ -78,6 +90,14 @@ class Engine:
             await asyncio.wait_for(context.close(), 5.0)
         except Exception:  # noqa: BLE001 - it is gone, or hangs and goes with the browser
             return
+
+    async def restart(self) -> None:
+        """End a browser that does not answer; the next call starts another."""
+        async with self._lock:
+            running, self._running = self._running, None
+            self._contexts.clear()
+            if running is not None:
+                await running.close()
 
     async def _alive(self) -> Running:
         if self._running is not None and self._running.alive:
