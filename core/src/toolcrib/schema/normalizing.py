@@ -138,12 +138,24 @@ def _drop_wrong_defaults(built: dict[str, Any], walk: Rebuild) -> None:
             walk.repairs.append(Change("default", pointer, text))
 
 
+_LIMITS = frozenset({"minimum", "maximum"})
 _ANNOTATING = frozenset({"type", "default", "title", "description", "examples"})
 
 
 def _plainly_fits(node: dict[str, Any]) -> bool:
-    """Whether a default is of the one type that its schema asks for, and nothing more."""
-    return node.keys() <= _ANNOTATING and node.get("type") == type_name(node["default"])
+    """Whether a default is of the one type that its schema asks for, listed or in bounds.
+
+    False says nothing; these few are most that there are, and need no judge.
+    """
+    default, more = node["default"], node.keys() - _ANNOTATING
+    if node.get("type") != type_name(default):
+        return False
+    if more == {"enum"} and type(default) is str:
+        return default in node["enum"]
+    if more <= _LIMITS and type(default) is int:
+        least, most = node.get("minimum", default), node.get("maximum", default)
+        return bool(least <= default <= most)
+    return not more
 
 
 def _verbatim(
