@@ -108,20 +108,44 @@ def _plain(text: str, encoding: Encoding, notes: list[str]) -> Document:
     return Document(kind="html", text=_lines(text), encoding=encoding, notes=tuple(notes))
 
 
-_ADDRESS = r"(?:<[^>]*>|[^()\s]*(?:\([^()]*\))?[^()\s]*)"
+# Each of these is read once from where it begins to where it cannot go on, and no beginning
+# lies inside of another one: a page of nothing but openings costs no more than its length.
+_LABEL = r"\[((?:[^\[\]\\]|\\.)*+)\]"
+_ADDRESS = r"(?:<[^<>]*+>|[^()<\s]*+(?:\([^()]*+\)[^()\s]*+)?)"
+_TITLE = r'(?: "[^"]*+")?'
 _MARKS = (
-    (re.compile(r"!\[([^\]]*)\]\([^)]*\)"), r"\1"),
-    (re.compile(rf"(?<!\\)\[([^\]]*)\]\({_ADDRESS}(?: \"[^\"]*\")?\)"), r"\1"),
+    (re.compile(rf"!{_LABEL}\({_ADDRESS}{_TITLE}\)"), r"\1"),
+    (re.compile(rf"(?<!\\){_LABEL}\({_ADDRESS}{_TITLE}\)"), r"\1"),
     (re.compile(r"(?m)^#{1,6} "), ""),
-    (re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
 )
+_OPENS = re.compile(r"(\*\*|__|~~)(?=\S)")
+_CLOSES = {mark: re.compile(rf"(?<=\S){re.escape(mark)}") for mark in ("**", "__", "~~")}
 
 
 def _unmarked(text: str) -> str:
     """Return Markdown as plain text: links, images, headings and emphasis lose their marks."""
     for pattern, by in _MARKS:
         text = pattern.sub(by, text)
-    return text
+    return "\n".join(map(_unstressed, text.split("\n")))
+
+
+def _unstressed(line: str) -> str:
+    """Return a line without the marks of emphasis."""
+    out: list[str] = []
+    at = look = 0
+    open_ended: set[str] = set()
+    while found := _OPENS.search(line, look):
+        look = found.end()
+        if found[0] in open_ended:
+            continue
+        end = _CLOSES[found[0]].search(line, look + 1)
+        if end is None:
+            # Nothing closes it, so nothing closes what opens later either.
+            open_ended.add(found[0])
+            continue
+        out += [line[at : found.start()], line[found.end() : end.start()]]
+        at = look = end.end()
+    return "".join([*out, line[at:]])
 
 
 class _Texts(HTMLParser):
