@@ -87,6 +87,20 @@ def test_a_deny_sees_every_form_of_a_command(command, judged):
 
 
 @pytest.mark.parametrize(
+    "wrapper",
+    ["gtimeout 5", "nsenter -t 1 -m", "runuser -u me --", "pkexec", "bwrap --ro-bind / /",
+     "fakeroot", "faketime yesterday", "rlwrap", "numactl -N 0", "valgrind -q", "gdb --args",
+     "perf stat", "uv run", "poetry run", "docker exec box", "podman run -i image",
+     "kubectl exec pod --", "start-stop-daemon --start --exec", "dbus-run-session --"],
+)  # fmt: skip
+def test_a_deny_sees_a_command_behind_every_known_wrapper(wrapper, judged):
+    """Also those of other systems, of containers and of debuggers."""
+    found = Signature(writes=[resources.Command([*wrapper.split(), "git", "push"])])
+    rules = ["allow *", "deny files.*(command=git push *)"]
+    assert judged(found, *rules, mode="trust") == "rule.denied"
+
+
+@pytest.mark.parametrize(
     "command",
     ["git log", "git status push", "git log --grep pushing", "echo git push", "gitx push",
      "git commit -m 'git push'", "grep -r 'git push' ."],
@@ -115,6 +129,11 @@ def test_a_deny_does_not_see_what_is_not_there(command, judged):
         ["su", "me", "-c", "git push"],
         ["git", "push", "-m", "a\nb"],
         ["timeout", "5", "sh", "-c", "sh -c 'git push'"],
+        ["cmd", "/c", "git push"],
+        ["pwsh", "-NoProfile", "-Command", "git push"],
+        ["runuser", "-u", "me", "-c", "git push"],
+        ["sg", "staff", "git push"],
+        ["tmux", "new", "git push"],
     ],
 )
 def test_a_deny_sees_what_a_shell_is_told(words, judged):

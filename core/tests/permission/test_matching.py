@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolcrib import resources
+from toolcrib.errors import PolicyError
+from toolcrib.permission.ruleset import RuleSet
 from toolcrib.signature import Signature
 
 
@@ -107,6 +109,11 @@ URLS = [
     ("https://e.com/docs", "https://e.com/docsx", False, False),
     ("https://e.com/docs", "https://e.com/docs/../admin", False, False),
     ("https://e.com/docs", "https://e.com/docs/..%2fadmin", False, True),
+    ("https://e.com/docs", "https://e.com/docs/..;/admin", False, True),
+    ("https://e.com/docs", "https://e.com/a/.;x/docs", False, False),
+    ("https://e.com/docs", "https://e.com/a%2f..%2fdocs/b", False, True),
+    ("https://e.com/docs", "https://e.com/a/..;x=1/docs/b", False, True),
+    ("https://e.com/docs", "https://e.com/docs;x=1/b", False, True),
     ("https://e.com/docs", "https://e.com/DOCS/a", False, True),
     ("https://e.com/docs", "https://e.com//docs/a", False, True),
     ("https://e.com/a/*/c", "https://e.com/a/b/c/d", True, True),
@@ -246,3 +253,10 @@ def test_many_stars_cost_nothing(judged):
     assert not denies(judged, f"path={pattern}", found)
     wild = "*a" * 60 + "b"
     assert not denies(judged, f"path=**/{wild}", resources.Path("/ws/" + "a" * 4000))
+
+
+def test_a_rule_about_a_home_that_nobody_knows_is_refused():
+    """A denial of ``~`` that could never match must not look like one that holds."""
+    RuleSet(["deny files.*(path=/etc/**)"], home="~")
+    with pytest.raises(PolicyError, match="set HOME, or write the path in full"):
+        RuleSet(["deny files.*(path=~/.ssh/**)"], home="~")

@@ -18,17 +18,28 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\!]*\"")
 # Programs that start another one, and how many words of their own come before it. An
 # option may take the next word; which ones do is not worth a table, both are tried.
 _WRAPPERS = {
-    "busybox": 0, "builtin": 0, "caffeinate": 0, "chroot": 1, "chrt": 1, "command": 0,
-    "doas": 0, "env": 0, "exec": 0, "firejail": 0, "flock": 1, "ionice": 0, "ltrace": 0,
-    "nice": 0, "nohup": 0, "npx": 0, "parallel": 0, "prlimit": 0, "proxychains": 0,
-    "setarch": 1, "setsid": 0, "script": 0, "stdbuf": 0, "strace": 0, "sudo": 0,
-    "systemd-run": 0, "taskset": 1, "time": 0, "timeout": 1, "toybox": 0, "unbuffer": 0,
-    "unshare": 0, "watch": 0, "xargs": 0, "xvfb-run": 0,
+    "arch": 0, "bun": 1, "busybox": 0, "builtin": 0, "bwrap": 0, "caffeinate": 0,
+    "cgexec": 0, "chpst": 0, "chroot": 1, "chrt": 1, "command": 0, "conda": 1,
+    "dbus-run-session": 0, "docker": 2, "doas": 0, "entr": 0, "env": 0, "exec": 0,
+    "fakeroot": 0, "faketime": 1, "firejail": 0, "flatpak-spawn": 0, "flock": 1, "gdb": 0,
+    "genv": 0, "gnice": 0, "gnohup": 0, "gstdbuf": 0, "gtime": 0, "gtimeout": 1,
+    "gxargs": 0, "hyperfine": 0, "ionice": 0, "kubectl": 2, "lldb": 0, "ltrace": 0,
+    "nice": 0, "nohup": 0, "npx": 0, "nsenter": 0, "numactl": 0, "parallel": 0, "perf": 1,
+    "pipenv": 1, "pkexec": 0, "podman": 2, "poetry": 1, "prlimit": 0, "proxychains": 0,
+    "rlwrap": 0, "runcon": 1, "runuser": 0, "script": 0, "setarch": 1, "setpriv": 0,
+    "setsid": 0, "start-stop-daemon": 0, "stdbuf": 0, "strace": 0, "sudo": 0,
+    "systemd-run": 0, "taskset": 1, "time": 0, "timeout": 1, "torsocks": 0, "toybox": 0,
+    "unbuffer": 0, "unshare": 0, "uv": 1, "valgrind": 0, "watch": 0, "xargs": 0,
+    "xvfb-run": 0,
 }  # fmt: skip
 _EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 # Programs that run a text: after an option with a "c" in it, or all of their words.
-_SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "su", "zsh"})
-_JOINING = frozenset({"ssh", "watch"})
+_SHELLS = frozenset({
+    *("ash", "bash", "cmd", "dash", "fish", "ksh", "mksh", "powershell", "pwsh", "runuser"),
+    *("sh", "su", "zsh"),
+})  # fmt: skip
+_JOINING = frozenset({"sg", "ssh", "tmux", "watch"})
+_COMMAND_FOLLOWS = re.compile(r"-[a-z]*c|/c\Z", re.IGNORECASE)
 _BETWEEN = re.compile(r"[;&|\n(){}`]|\$\(|\b(?:then|do|else|if|while)\b")
 _MOST = 64
 _LONGEST = 40_000
@@ -129,7 +140,7 @@ def _texts(name: str, parts: list[str]) -> list[list[str]]:
     than too few. Only what denies or asks looks at it.
     """
     if name in _SHELLS:
-        flagged = [i for i, word in enumerate(parts) if re.match(r"-[a-z]*c", word)]
+        flagged = [i for i, word in enumerate(parts) if _COMMAND_FOLLOWS.match(word)]
         texts = [word for i in flagged for word in parts[i + 1 :]]
     elif name == "eval":
         texts = [" ".join(parts[1:])]

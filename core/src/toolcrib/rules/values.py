@@ -44,7 +44,7 @@ def wide(type: str, value: str, spelling: str = "") -> list[list[str]]:  # noqa:
     if type == "command":
         return commands.forms(commands.words(value))
     if type == "url":
-        return [_address(value, exact=False)]
+        return _addresses(value)
     found = [narrow(type, fold(value))]
     if spelling:
         found.append(narrow(type, fold(spelling)))
@@ -55,6 +55,21 @@ def _folders(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
+def _addresses(value: str) -> list[list[str]]:
+    """Return an address, and what a server makes of it that decodes before it looks."""
+    found = _address(value, exact=False)
+    start = found.index(BORDER) + 1
+    plain: list[str] = []
+    for segment in found[start:]:
+        # What follows a semicolon is a parameter of the folder to some, and no name.
+        name = segment.partition(";")[0]
+        if name == "..":
+            del plain[-1:]
+        elif name not in {"", "."}:
+            plain.append(name)
+    return [found] if plain == found[start:] else [found, [*found[:start], *plain]]
+
+
 def _address(value: str, *, exact: bool) -> list[str]:
     scheme, host, port, target = urls.parts(value)
     path = target.partition("?")[0]
@@ -62,7 +77,7 @@ def _address(value: str, *, exact: bool) -> list[str]:
         for encoded in ("%2F", "%2f", "%5C", "%5c"):
             path = path.replace(encoded, "/")
         segments = [part for part in fold(path).split("/") if part]
-    elif "%2F" in path or "%5C" in path:
+    elif "%2F" in path or "%5C" in path or "/.;" in path or "/..;" in path:
         segments = _UNCLEAR
     else:
         segments = path.split("/")[1:]
