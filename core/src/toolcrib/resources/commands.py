@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\!]*\"")
 # Programs that start another one, and how many words of their own come before it. An
 # option may take the next word; which ones do is not worth a table, both are tried.
 _WRAPPERS = {
-    "arch": 0, "bun": 1, "busybox": 0, "builtin": 0, "bwrap": 0, "caffeinate": 0,
+    "arch": 0, "bun": 1, "busybox": 0, "builtin": 0, "bwrap": 16, "caffeinate": 0,
     "cgexec": 0, "chpst": 0, "chroot": 1, "chrt": 1, "command": 0, "conda": 1,
     "dbus-run-session": 0, "docker": 2, "doas": 0, "entr": 0, "env": 0, "exec": 0,
     "fakeroot": 0, "faketime": 1, "firejail": 0, "flatpak-spawn": 0, "flock": 1, "gdb": 0,
