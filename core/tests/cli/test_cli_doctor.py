@@ -241,3 +241,28 @@ def test_open_questions_are_told(home, desk):
     home.run("call", "desk.note", '{"path": "n", "text": "x"}', "--conversation", "c")
     found = [s for s in home.json("doctor")["signs"] if s["code"] == "question.open"]
     assert [s["mend"] for s in found] in ([], [["toolcrib ledger questions"]])
+
+
+def test_a_state_folder_that_cannot_be_looked_into_is_a_finding(home, desk, signs, monkeypatch):
+    """Another user's folder raises as a name that is too long does; the rest is told."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(home.root / ("s" * 300)))
+    found = signs(code=1)
+    (sign,) = [s for s in found if s["area"] == "state"]
+    assert "cannot be looked at: " in sign["text"]
+    assert "XDG_STATE_HOME" in sign["mend"][1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the user database of POSIX")
+def test_nobody_s_home_is_said_to_be_unknown(home, monkeypatch):
+    """In a container the user may have neither HOME nor an entry in the user database."""
+    import pwd  # noqa: PLC0415 - there is none on Windows
+
+    def unknown(_uid):
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name)
+    result = home.run("packs")
+    assert result.exit_code == 3, result.output
+    assert "set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME" in result.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,6 +59,7 @@ def lint_of(policy: Policy, catalog: Catalog) -> tuple[Finding, ...]:
     """Return what is wrong with the rules; tools of live sources are taken for granted."""
     from toolcrib.crib import TOOLS  # noqa: PLC0415 - --help must not pay for it
     from toolcrib.permission import lint  # noqa: PLC0415 - as above
+    from toolcrib.resources import paths  # noqa: PLC0415 - as above
 
     if not policy.rules:
         return ()
@@ -67,7 +67,7 @@ def lint_of(policy: Policy, catalog: Catalog) -> tuple[Finding, ...]:
     known |= {id_: entry.tool for id_, entry in catalog.tools.items()}
     live = {id_ for id_, finding in catalog.packs.items() if finding.manifest.sources}
     found = lint(
-        policy.rules, known, workspace=str(policy.workspace.absolute()), home=str(Path.home())
+        policy.rules, known, workspace=str(policy.workspace.absolute()), home=paths.home()
     )
     # What a source will offer is not known before it is connected.
     return tuple(

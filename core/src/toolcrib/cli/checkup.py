@@ -58,14 +58,14 @@ class Checkup:
     def look(self) -> None:
         """Look at everything that can be looked at without a pack's code."""
         self.signs += self._python()
-        self.signs += self._configuration()
+        self.signs += _seen("policy", self._configuration())
         if self.policy is not None:
-            self.signs += self._workspace_file(self.policy)
-            self.signs += self._state(self.policy)
+            self.signs += _seen("workspace", self._workspace_file(self.policy))
+            self.signs += _seen("state", self._state(self.policy))
             self.signs += self._troubles(self.policy)
-            self.signs += self._ledger(self.policy)
+            self.signs += _seen("ledger", self._ledger(self.policy))
             self.signs += self._packs(self.policy)
-            self.signs += self._lock(self.policy)
+            self.signs += _seen("lock", self._lock(self.policy))
         self.signs += self._surroundings()
 
     # -- Python and files ------------------------------------------------------------
@@ -131,20 +131,20 @@ class Checkup:
 
     def _state(self, policy: Policy) -> Iterator[Sign]:
         folder = policy.state or places.state_folder()
-        if not folder.is_dir():
+        if not _is_there(folder):
             yield Sign(area="state", state="note", text=f"{folder} will be made when needed")
             return
         wrong = False
         for place in (folder, folder / "artifacts", folder / "packs"):
             try:
-                if place.exists():
+                if _is_there(place):
                     check_private_folder(place, create=False)
             except RecordError as error:
                 wrong = True
                 text, _, advice = str(error).rpartition("; ")
                 yield Sign(area="state", state="fail", text=text, mend=[_command(advice)])
         trust = folder / "trusted.json"
-        if trust.exists():
+        if _is_there(trust):
             yield from _writable(trust, consequence="it is passed over")
         if not wrong:
             yield Sign(area="state", state="ok", text=f"{folder} is yours alone")
@@ -254,6 +254,28 @@ _EXTRAS = (
 )
 # The user asked for it.
 _MEANT = frozenset({"tool.hidden"})
+
+
+def _seen(area: str, signs: Iterator[Sign]) -> Iterator[Sign]:
+    """Give signs; a place that cannot be looked into, such as another user's, is one."""
+    try:
+        yield from signs
+    except OSError as error:
+        text = f"{error.filename or area} cannot be looked at: {error.strerror or error}"
+        fix = [
+            "make it yours (ls -ld, chown), or use places of your own:",
+            "XDG_CONFIG_HOME, XDG_STATE_HOME; state and ledger in the policy file",
+        ]
+        yield Sign(area=area, state="fail", text=text, mend=fix)
+
+
+def _is_there(place: Path) -> bool:
+    """Tell whether something is there; unlike ``exists``, never False where none can tell."""
+    try:
+        place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _command(advice: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from toolcrib import rules
+from toolcrib.errors import PolicyError
 from toolcrib.resources import paths
 from toolcrib.rules import Rule, Verdict
 
@@ -66,6 +67,8 @@ class RuleSet:
         self.rules = tuple(_parsed(rule) for rule in rules)
         self.workspace = paths.text_of(workspace)
         self.home = paths.text_of(home) if home is not None else paths.home()
+        if self.home == "~":  # nothing says where it is
+            _check_homeless(self.rules)
         self._bound: dict[int, BoundRule] = {}
         self._tools: dict[str, ToolRules] = {}
         self._exact: dict[str, list[int]] = {}
@@ -134,6 +137,14 @@ class RuleSet:
     def bind(self, rule: Rule, *, order: int = 0) -> BoundRule:
         """Give a rule this set's workspace and home."""
         return BoundRule(rule, workspace=self.workspace, home=self.home, order=order)
+
+
+def _check_homeless(found: Iterable[Rule]) -> None:
+    """Refuse a rule about a home folder that is not known: a denial would never match."""
+    for rule in found:
+        if any(field.pattern.start == "~" for field in rule.fields):
+            text = f"{rule}: nothing says where '~' is: set HOME, or write the path in full"
+            raise PolicyError(text, file=rule.file, line=rule.line)
 
 
 def _parsed(rule: Rule | str) -> Rule:

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from toolcrib import places
 from toolcrib.errors import PolicyError
 
 from .tomllines import lines_of
@@ -209,14 +210,14 @@ class _Reader:
     def _absolute(self, key: str, value: Any) -> Any:
         """Take relative paths from the folder of the file."""
         if key in {"ledger", "state"} and isinstance(value, str) and value.strip():
-            return self._file.parent.absolute() / Path(value).expanduser()
+            return self._file.parent.absolute() / places.expanded(Path(value))
         if key == "secrets" and isinstance(value, Mapping):
             return {name: self._secret(binding) for name, binding in value.items()}
         return value
 
     def _secret(self, binding: Any) -> Any:
         if isinstance(binding, Mapping) and isinstance(binding.get("file"), str):
-            file = Path(binding["file"]).expanduser()
+            file = places.expanded(Path(binding["file"]))
             return {**binding, "file": self._file.parent.absolute() / file}
         return binding
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from toolcrib.places import POLICY_FILE, policy_file
+from toolcrib.places import POLICY_FILE, expanded, policy_file
 from toolcrib.vocabulary import Durability, Mode
 
 from . import file as policyfile
@@ -28,7 +28,7 @@ _Merged = tuple[Any, list[Notice]]
 
 def discover(workspace: Path) -> Policy:
     """Return the policy of a workspace; see :meth:`toolcrib.Policy.discover`."""
-    root = workspace.expanduser().resolve()
+    root = expanded(workspace).resolve()
     users = policy_file()
     policy = Policy(workspace=root, file=users)
     if users.is_file():

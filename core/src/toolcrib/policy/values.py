@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from toolcrib import places
 from toolcrib.errors import PolicyError
 from toolcrib.names import closest, is_pack_id, is_tool_id, normalize_distribution
 from toolcrib.vocabulary import Audience, Effect, Kind, Label
@@ -218,8 +219,8 @@ def whole(*, least: int = 1) -> Callable[[Any], int]:
 def path(value: Any) -> Path:
     """Accept a path; ``~`` is the user's home."""
     if isinstance(value, Path):
-        return value.expanduser()
-    return Path(word(value)).expanduser()
+        return places.expanded(value)
+    return places.expanded(Path(word(value)))
 
 
 def optional(convert: Callable[[Any], V]) -> Callable[[Any], V | None]:
