@@ -23,7 +23,6 @@ from .calls import check_name
 from .database import connect
 from .facts import Replay, facts_of, refused_facts
 from .ledger import Ledger
-from .replays import storable
 
 
 __all__ = ["MemoryLedger"]
@@ -145,23 +144,7 @@ class MemoryLedger(Ledger):
             return True
         if call.provider_id is not None and (conversation, call.provider_id) in keys:
             return True
-        if not self._has_rows:
-            return False
-        found = self._execute(
-            "SELECT 1 FROM calls WHERE id = :id UNION ALL "
-            "SELECT 1 FROM calls c JOIN conversations v ON v.id = c.conversation "
-            "WHERE v.name = :name AND response = :response AND position = :position UNION ALL "
-            "SELECT 1 FROM calls c JOIN conversations v ON v.id = c.conversation "
-            "WHERE v.name = :name AND provider = :provider LIMIT 1",
-            {
-                "id": call.id,
-                "name": conversation,
-                "response": call.response_digest,
-                "position": call.position,
-                "provider": storable(call.provider_id),
-            },
-        )
-        return found.fetchone() is not None
+        return self._has_rows and self._has_row(call, conversation)
 
     def _add_keys(self, call: Call, conversation: str) -> None:
         self._keys.add(call.id)

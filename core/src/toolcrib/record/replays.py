@@ -104,6 +104,14 @@ class Replays(Journal):
         True says that :meth:`replay` has to be asked; what is false stays so until
         somebody begins the call, which then cannot be begun again.
         """
+        with self._looking:
+            return self._has_row(call, conversation)
+
+    def _has_row(self, call: Call, conversation: str) -> bool:
+        """Tell whether there is a row of a call's id, key or provider's id.
+
+        Only what the call has is asked for, so each is found by an index.
+        """
         where = _BY_ID
         values: tuple[Any, ...] = (call.id,)
         if call.response_digest:
@@ -113,7 +121,7 @@ class Replays(Journal):
             where += _BY_PROVIDER
             values += (conversation, storable(call.provider_id))
         query = "SELECT 1 FROM calls c WHERE " + where + " LIMIT 1"  # noqa: S608 - ours
-        return bool(self._rows(query, values))
+        return self._execute(query, values).fetchone() is not None
 
     def _judge(
         self, row: Any, call: Call, conversation: str, arguments_digest: str | None
