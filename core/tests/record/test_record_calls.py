@@ -386,3 +386,24 @@ def test_the_stage_turns_an_unwritable_ledger_into_a_refusal(ledger, make):
     refused = begin(ledger, authorized, conversation="c", principal="alice")
 
     assert refused.code == "ledger.unwritable"
+
+
+@pytest.mark.parametrize("key", [{}, {"provider_id": None, "response_digest": ""}])
+def test_a_call_is_looked_for_by_indexes_only(ledger, make, key):
+    """Whether a call is known costs the same among few calls and among very many."""
+    authorized = make.authorized()
+    begin(ledger, authorized, conversation="c", principal="alice")
+    end(ledger, make.outcome(authorized))
+    ledger.receipts()
+    looked = []
+    ledger._connection.set_trace_callback(looked.append)
+
+    assert not ledger.knows(make.call(**key), conversation="c")
+
+    ledger._connection.set_trace_callback(None)
+    looks = [text for text in looked if text.startswith("SELECT")]
+    plans = [
+        step[3] for text in looks for step in ledger._execute(f"EXPLAIN QUERY PLAN {text}")
+    ]
+    assert plans
+    assert not [step for step in plans if "SCAN" in step or step.endswith("(conversation=?)")]
