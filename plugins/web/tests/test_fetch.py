@@ -547,6 +547,25 @@ def test_arguments_that_make_no_sense_are_refused_before_anything_is_asked(
     assert (outcome.status, outcome.code, site.asked) == ("invalid", code, [])
 
 
+@pytest.mark.parametrize(
+    ("url", "way"),
+    [
+        ("www.python.org", "write https://www.python.org"),
+        ("python.org/a?b=c", "write https://python.org/a?b=c"),
+        ("//python.org/a", "write https://python.org/a"),
+        ("python.org:8080", "write https://python.org:8080"),
+        ("localhost/x", "write https://localhost/x"),
+        ("", "write a whole address"),
+        ("/etc/hosts", "write a whole address"),
+    ],
+)
+def test_address_without_a_scheme_is_invalid_and_told_how_to_be_written(web, url, way):
+    """No scheme is guessed for an address: the answer says how to write it."""
+    outcome = web.fetch(url)
+    assert (outcome.status, outcome.code) == ("invalid", "web.no_scheme")
+    assert way in outcome.text
+
+
 def test_head_shows_headers(site, web, text):
     site.add("/x", reply(200, "", [("X-Own", "value")]))
     said = text(web.fetch(site.url("/x", "site.test"), method="HEAD"))

@@ -108,3 +108,40 @@ def test_links_are_whole_and_lead_where_the_page_says(href, whole):
     text = markdown(f'<p>{LONG}<a href="{href}">word</a></p>', "page")
     found = re.search(r"\[word\]\(<?([^)>]*)>?\)", text)
     assert (found[1].replace("\\\\", "\\") if found else None) == whole
+
+
+SMALL = '<h1>Title</h1><p>Some <a href="/x">link</a> here.</p>'
+MEDIUM = f'<h1>Title</h1><p>{LONG * 5}<a href="/x">link</a></p>'
+CROWDED = (
+    '<h1>Title</h1><p>Short, with a <a href="/x">link</a>.</p><pre>code\n  more</pre>'
+    "<table><tr><th>A<th>B<tr><td>1<td>2</table>"
+)
+
+
+@pytest.mark.parametrize("scope", ["main", "page"])
+@pytest.mark.parametrize("body", [SMALL, MEDIUM, CROWDED])
+def test_heading_and_link_of_a_short_page_stay(body, scope):
+    """A page too short for an extractor keeps its heading and link in every mode."""
+    text = markdown(body, scope)
+    assert text.startswith("# Title\n")
+    assert "[link](https://docs.example/x)" in text
+
+
+def test_menu_and_foot_of_a_short_page_are_left_out_of_its_content():
+    """What stands around a short page's content is shown with the whole page only."""
+    body = f'<nav><a href="/m">Menu</a></nav>{CROWDED}<footer>Foot</footer>'
+    main, page = markdown(body), markdown(body, "page")
+    assert "Menu" in page
+    assert "Foot" in page
+    assert "Menu" not in main
+    assert "Foot" not in main
+    assert "```\ncode\n  more\n```" in main
+    assert "| 1 | 2 |" in main
+
+
+def test_sparse_page_is_not_run_together_to_one_paragraph():
+    """A page of many short elements is shown as what it is, not as lines without marks."""
+    parts = "".join(f'<h2>Part {n}</h2><a href="/p{n}">go {n}</a>' for n in range(60))
+    text = markdown(f"<section>{parts}</section>")
+    assert len(headings(text)) == 60
+    assert "[go 7](https://docs.example/p7)" in text

@@ -18,7 +18,7 @@ from toolcrib import (
 from .desk import pack
 from .documents import Format, Scope
 from .outputs import FetchResult
-from .wishes import Method, Redirects, Wish, pages_of
+from .wishes import Method, Redirects, Wish, check_address, pages_of
 
 
 __all__ = ["fetch"]
@@ -139,6 +139,7 @@ def _(
     idempotency_key: str | None = None,
     **_: Any,
 ) -> None:
+    check_address(url)
     if method in _SAFE and body is not None:
         text = f"{method} sends no body. Leave it out, or use another method."
         raise Invalid("/body", text, code="web.no_body")

@@ -23,10 +23,18 @@ __all__ = ["main_html"]
 _SHORTEST = 200
 # Fewer bytes than this are looked for again, less strictly.
 _LITTLE = 400
+# Of so short a page nothing is worth finding: all of it is shown but what stands around it.
+_SMALL = 300
+# A page with no more text than this many times its content is hardly anything else.
+_MOSTLY = 1.4
+_AROUND = ("nav", "footer", "aside")
 
 
 def main_html(tree: Any, url: str) -> str | None:
     """Return the HTML of a page's main content, or None if it has none to speak of."""
+    small = _own(tree) if len(text_of(tree)) <= 4 * _SMALL else None
+    if small is not None and len(text_of(small)) <= _SMALL:
+        return _written(small)
     found = _extracted(tree, url, precise=True)
     if found is None or len(text_of(found).encode()) < _LITTLE:
         found = _extracted(tree, url, precise=False)
@@ -35,7 +43,28 @@ def main_html(tree: Any, url: str) -> str | None:
         return None
     if len(text_of(body)) < _SHORTEST and len(text_of(tree)) > 4 * _SHORTEST:
         return None
-    _Originals(tree, url).restore(body)
+    originals = _Originals(tree, url)
+    own = _own(tree)
+    mostly = own is not None and len(text_of(own)) <= _MOSTLY * len(text_of(body))
+    if mostly and originals.flattened(body):
+        return _written(own)
+    # Elsewhere, what stands above the content is the title, which is told of anyway.
+    originals.restore(body, lead=mostly)
+    return _written(body)
+
+
+def _own(tree: Any) -> Any | None:
+    """Return a copy of a page's body without menus and the like; None if nothing is left."""
+    body = tree.find("body")
+    if body is None:
+        return None
+    own = copy.deepcopy(body)
+    for element in list(own.iter(*_AROUND)):
+        element.drop_tree()
+    return own if text_of(own) else None
+
+
+def _written(body: Any) -> str:
     return str(html.tostring(body, encoding="unicode"))
 
 
@@ -84,22 +113,38 @@ class _Originals:
             if not any(True for _ in each.iterancestors("pre"))
         }
 
-    def restore(self, body: Any) -> None:
-        """Put the page's own elements in the place of what was made of them."""
+    def flattened(self, body: Any) -> bool:
+        """Tell whether a paragraph was made of several elements, which are lost in it."""
+        return any(
+            "\n" in (each.text or "").strip()
+            and len(each) == 0
+            and self._original("p", squeezed(each)) is None
+            for each in body.iter("p")
+        )
+
+    def _original(self, tag: str, text: str) -> Any | None:
+        found = self._by_text.get((tag, text))
+        return self._by_text.get((_family(tag), text)) if found is None else found
+
+    def restore(self, body: Any, *, lead: bool) -> None:
+        """Put the page's own elements in the place of what was made of them.
+
+        Args:
+            body: What was found.
+            lead: Whether the heading above all of it is wanted too.
+        """
         for element in list(body.iter(*BLOCKS, "code")):
             if element.getparent() is None or _gone(element, body):
                 continue
             text = squeezed(element)
-            original = self._by_text.get((element.tag, text))
-            if original is None:
-                original = self._by_text.get((_family(element.tag), text))
+            original = self._original(element.tag, text)
             if original is not None:
                 _replace(element, copy.deepcopy(original))
             elif element.tag == "pre" and text in self._pre:
                 _replace(element, copy.deepcopy(self._pre[text]))
             elif element.tag == "pre" and (text in self._inline or _is_inline(element)):
                 element.tag = "code"
-        Missing(self._tree, body, self._url).add()
+        Missing(self._tree, body, self._url, lead=lead).add()
 
 
 def _family(tag: str) -> str:

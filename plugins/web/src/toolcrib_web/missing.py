@@ -30,9 +30,11 @@ class Missing:
         tree: The page.
         body: What was found of it, made of the page's own elements.
         url: Of the page.
+        lead: Whether the heading above the first block that was found is put back too.
     """
 
-    def __init__(self, tree: Any, body: Any, url: str) -> None:
+    def __init__(self, tree: Any, body: Any, url: str, *, lead: bool) -> None:
+        self._lead = lead
         self._tree = tree
         self._body = body
         self._page = url.partition("#")[0]
@@ -78,7 +80,9 @@ class Missing:
         if block is None:
             self._pending.lost(element)
             return
-        if self._anchor is not None:
+        if self._anchor is None:
+            self._pending.keep_last()
+        if self._anchor is not None or self._lead:
             self._pending.give(element, _top(block, self._body))
         self._anchor = block
         self._pending.clear()
@@ -131,6 +135,10 @@ class _Pending:
     def heading(self, element: Any) -> None:
         """Take a heading that was not found."""
         self._waiting.append(_Waiting(element, _holder(element), len(self._found)))
+
+    def keep_last(self) -> None:
+        """Of what came before the first block, keep the nearest heading only."""
+        self._waiting = self._waiting[-1:]
 
     def passed(self, element: Any, text: str) -> None:
         """Take a heading that was found: what contains it goes on."""

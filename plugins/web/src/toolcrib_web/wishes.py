@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from typing import Literal
 
 import attrs
@@ -11,11 +13,15 @@ from toolcrib import Invalid
 from .documents import Format, Scope
 
 
-__all__ = ["Method", "Recency", "Redirects", "Wish", "pages_of"]
+__all__ = ["Method", "Recency", "Redirects", "Wish", "check_address", "pages_of"]
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 Recency = Literal["any", "day", "week", "month", "year"]
 Redirects = Literal["same_host", "any", "none"]
+# What follows a host's colon is a port; what follows a scheme's is not.
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
+_HOST = re.compile(r"(?:[\w-]+\.)+[\w-]*[^\W\d]\w*\.?|localhost|(?:\d{1,3}\.){3}\d{1,3}")
+_BARE = re.compile(rf"(?:{_HOST.pattern})(?::\d{{1,5}})?(?:[/?#]\S*)?", re.IGNORECASE)
 
 
 @attrs.frozen(kw_only=True)
@@ -61,3 +67,21 @@ def pages_of(text: str) -> tuple[int, int]:
         message = f"{text!r} is no range of pages such as 3 or 3-7."
         raise Invalid("/pages", message, code="web.bad_pages")
     return begin, end
+
+
+def check_address(url: str) -> None:
+    """Refuse an address without a scheme, and say how it is written if it names a host.
+
+    Raises:
+        Invalid: it has none (``web.no_scheme``).
+    """
+    text = url.strip(" ")
+    if _SCHEME.match(text):
+        return
+    rest = text.removeprefix("//")
+    shown = f"{text[:200]!r} has no scheme"
+    if _BARE.fullmatch(rest):
+        message = f"{shown}: write https://{rest[:500]}"
+    else:
+        message = f"{shown} and host: write a whole address, such as https://example.com/page."
+    raise Invalid("/url", message, code="web.no_scheme")
