@@ -187,11 +187,75 @@ def test_a_reply_that_was_cut_off_refuses_its_last_call(name, reply):
 
 @pytest.mark.parametrize("name", ["openai", "openai-responses", "anthropic"])
 @pytest.mark.parametrize(
-    "reply", [{}, [], {"content": "hello"}, {"choices": []}, {"output": []}]
+    "reply",
+    [
+        [],
+        {"content": "hello"},
+        {"role": "assistant", "content": None},
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "assistant", "content": [{"type": "text", "text": "hello"}]},
+    ],
 )
 def test_a_reply_without_calls_has_none(name, reply):
     """Text alone is no call."""
     assert _calls(name, reply) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("openai", {"choices": []}),
+        ("openai", {"tool_calls": []}),
+        ("openai", {"choices": [{"message": _message(), "finish_reason": "stop"}]}),
+        ("openai-responses", {"output": [], "error": None}),
+        ("openai-responses", [{"type": "reasoning", "summary": []}]),
+        ("anthropic", {"type": "message", "content": [], "stop_reason": "end_turn"}),
+        ("anthropic", [{"type": "thinking", "thinking": "hm"}]),
+    ],
+)
+def test_a_whole_response_without_calls_has_none(name, reply):
+    """A response that only thinks or says something is in order."""
+    assert _calls(name, reply) == ()
+
+
+FOREIGN = {
+    "openai": {"choices": [{"message": _message(CHAT_CALL)}]},
+    "openai-responses": {"output": [ITEM]},
+    "anthropic": {"role": "assistant", "content": [BLOCK], "stop_reason": "tool_use"},
+    "bedrock": {"output": {"message": {"content": [{"toolUse": {}}]}}},
+    "gemini": {"candidates": [{"content": {"parts": []}}]},
+    "mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a_b"}},
+}
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "mcp"])
+@pytest.mark.parametrize("other", FOREIGN)
+def test_a_reply_of_another_form_is_refused_and_named(name, other):
+    """Its calls must not pass for none, which ends a conversation as if all were said."""
+    if other.startswith(name):
+        return
+    for reply in (FOREIGN[other], [FOREIGN[other]], json.dumps(FOREIGN[other])):
+        with pytest.raises(ValueError, match=f"in the form of {name}; .* one of {other}$"):
+            dialect(name).parse(reply)
+
+
+@pytest.mark.parametrize("name", ["openai", "openai-responses", "anthropic", "mcp"])
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (None, "it is null"),
+        (7, "it is of type int"),
+        ({}, "it is empty"),
+        ([None], "it is of type list"),
+        ({"id": "x", "model": "y"}, "it has the keys id, model"),
+        ({"error": {"message": "Overloaded", "code": 529}}, "it is an error: Overloaded"),
+        ({"type": "error", "error": {"message": "Overloaded"}}, "it is an error: Overloaded"),
+    ],
+)
+def test_what_is_no_reply_at_all_is_refused(name, reply, why):
+    """An error of the provider, or nothing, is no answer of the model."""
+    with pytest.raises(ValueError, match=f"not a reply in the form of .*; {why}"):
+        dialect(name).parse(reply)
 
 
 def test_calls_that_the_provider_answers_itself_are_not_ours():

@@ -294,10 +294,35 @@ def test_a_malformed_call_is_answered_and_its_siblings_run(name, reply):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("reply", [{}, [], {"content": "hi"}, {"candidates": []}])
+@pytest.mark.parametrize("reply", [[], {"content": "hi"}, {"role": "assistant", "content": ""}])
 def test_a_reply_without_calls_has_none(name, reply):
-    """A malformed turn of Gemini comes as empty content."""
+    """Text alone is no call."""
     assert DIALECTS[name].parse(reply).calls == ()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [{"candidates": []}, {"promptFeedback": {}}, {"candidates": [{"content": {}}]}],
+)
+def test_a_turn_of_gemini_may_be_empty(reply):
+    """A malformed turn comes as empty content, a blocked one as none."""
+    assert DIALECTS["gemini"].parse(reply).calls == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        None,
+        {},
+        {"error": {"message": "overloaded"}},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "a_b"}]},
+    ],
+)
+def test_what_is_no_reply_of_the_provider_is_refused(name, reply):
+    """Nothing, an error, and calls in another provider's form are not 'no calls'."""
+    with pytest.raises(ValueError, match="not a reply in the form of"):
+        DIALECTS[name].parse(reply)
 
 
 def test_groq_reads_what_it_refused_and_nothing_of_it_runs():

@@ -434,3 +434,15 @@ def test_a_mistyped_id_is_answered_with_ids(home, desk):
     """Who types an id is not told the names that models use."""
     done = home.run("call", "desk.pong")
     assert "Did you mean desk.ping or" in done.stderr
+
+
+def test_a_reply_of_another_form_is_answered_as_unreadable(home, desk, asked):
+    """With --dialect, a line in another form or of none is no line without calls."""
+    reply = json.dumps({"content": [{"type": "tool_use", "id": "c1", "name": "desk_ping"}]})
+    lines = f"{reply}\nnull\n" + json.dumps(asked(("desk_ping", {})))
+    result = home.run("run", "-", "--dialect", "openai", "--mode", "trust", given=lines)
+    assert result.exit_code == 10, result.output
+    foreign, nothing, run = map(json.loads, result.stdout.splitlines())
+    assert "form of openai; it looks like one of anthropic" in foreign["error"]["message"]
+    assert "it is null" in nothing["error"]["message"]
+    assert run["content"] == "pong"

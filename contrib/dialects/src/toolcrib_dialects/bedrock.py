@@ -156,7 +156,7 @@ BEDROCK = Dialect(
     profiles=(PLAIN,),
     strict=_STRICT,
     declare=_declare,
-    parse=parser(_calls),
+    parse=parser(_calls, "bedrock", ("output", "message", "content", "role", "text")),
     results=_results,
     limits=RequestLimits(strict_tools=20, optional=24, unions=16),
 )

@@ -23,6 +23,6 @@ COHERE = Dialect(
     name="cohere",
     profiles=(PLAIN,),
     declare=bare_tool,
-    parse=parser(_calls),
+    parse=parser(_calls, "cohere", ("message", "content", "role", "tool_calls")),
     results=text_results,
 )

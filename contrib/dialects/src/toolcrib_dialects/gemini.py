@@ -160,11 +160,18 @@ def _results(pairs: Sequence[tuple[Call, Outcome]]) -> list[dict[str, Any]]:
     return [{"role": "user", "parts": [*parts, *media]}] if parts else []
 
 
+# What a reply without calls has; one that was blocked has no candidates at all.
+_SAID = (
+    *("content", "parts", "outputs", "text", "role", "type", "thought"),
+    *("finishReason", "finish_reason", "promptFeedback", "prompt_feedback"),
+    *("usageMetadata", "usage_metadata"),
+)
+
 GEMINI = Dialect(
     name="gemini",
     profiles=(_JSON, _UNROLLED),
     declare=_declare,
-    parse=parser(_calls),
+    parse=parser(_calls, "gemini", _SAID),
     results=_results,
     limits=RequestLimits(tools=512),
     gather=_gather,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from toolcrib import Call, Outcome
@@ -11,6 +11,7 @@ from toolcrib.projection import (
     ParsedReply,
     WireCall,
     chat_results,
+    check_form,
     cut_off,
     message_calls,
     parsed,
@@ -42,16 +43,21 @@ def each(value: Any, read: Read) -> list[WireCall]:
     return read(value) if isinstance(value, Mapping) else []
 
 
-def parser(read: Read) -> Callable[[Any], ParsedReply]:
-    """Make what reads the calls of a reply.
+def parser(read: Read, form: str, keys: Collection[str]) -> Callable[[Any], ParsedReply]:
+    """Make what reads the calls of a reply, and refuses one of another form.
 
     Args:
         read: Reads those of one mapping: a response, a message, or a part of one.
+        form: The name of the form.
+        keys: Keys of which a reply without calls has one.
     """
 
     def parse(reply: Any) -> ParsedReply:
         value = plain(reply)
-        return parsed(value, each(value, read))
+        calls = each(value, read)
+        if not calls:
+            check_form(value, form, keys)
+        return parsed(value, calls)
 
     return parse
 

@@ -41,6 +41,6 @@ OLLAMA = Dialect(
     name="ollama",
     profiles=(PLAIN,),
     declare=bare_tool,
-    parse=parser(_calls),
+    parse=parser(_calls, "ollama", ("message", "content", "role", "tool_calls")),
     results=_results,
 )

@@ -14,6 +14,7 @@ from .dialect import Declared, Dialect, ParsedReply, WireCall
 from .dialects import dialect, spoken_by
 from .dialects.openai import chat_results, chat_tool, message_calls
 from .facts import Profile, RequestLimits, SchemaLimits
+from .forms import check_form
 from .losses import Loss
 from .preparing import Projection
 from .rendering import Rendered, render
@@ -41,6 +42,7 @@ __all__ = [
     "WireCall",
     "chat_results",
     "chat_tool",
+    "check_form",
     "cut_off",
     "dialect",
     "made_id",

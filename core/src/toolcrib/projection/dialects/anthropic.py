@@ -12,6 +12,7 @@ from toolcrib.call import Call
 from toolcrib.outcome import Image, Outcome
 from toolcrib.projection.dialect import Declared, Dialect, ParsedReply, WireCall
 from toolcrib.projection.facts import Profile, RequestLimits, SchemaLimits
+from toolcrib.projection.forms import check_form
 from toolcrib.projection.rendering import Media, Rendered, render
 from toolcrib.projection.replies import cut_off, made_id, parsed, plain, wire_call
 
@@ -77,9 +78,16 @@ def _tool(declared: Declared) -> dict[str, Any]:
 
 
 def _parse(reply: Any) -> ParsedReply:
-    """Read the calls of a response, a message, or a list of content blocks."""
+    """Read the calls of a response, a message, or a list of content blocks.
+
+    Raises:
+        ValueError: it is none of these.
+    """
     value = plain(reply)
-    return parsed(value, _calls(value))
+    calls = _calls(value)
+    if not calls:
+        check_form(value, "anthropic", ("content", "role", "type"))
+    return parsed(value, calls)
 
 
 def _calls(value: Any) -> list[WireCall]:

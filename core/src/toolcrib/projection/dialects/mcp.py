@@ -9,6 +9,7 @@ from toolcrib import canonical
 from toolcrib.call import Call
 from toolcrib.outcome import ArtifactLink, Audio, Block, File, Image, Json, Link, Outcome, Text
 from toolcrib.projection.dialect import Declared, Dialect, ParsedReply, WireCall
+from toolcrib.projection.forms import check_form
 from toolcrib.projection.reading import copied
 from toolcrib.projection.rendering import render
 from toolcrib.projection.replies import parsed, plain, unreadable, wire_call
@@ -49,8 +50,13 @@ def _annotations(tool: Tool) -> dict[str, Any]:
 
 
 def _parse(reply: Any) -> ParsedReply:
-    """Read ``tools/call``: a JSON-RPC request, its params alone, or a list of either."""
+    """Read ``tools/call``: a JSON-RPC request, its params alone, or a list of either.
+
+    Raises:
+        ValueError: it is none of these.
+    """
     value = plain(reply)
+    check_form(value, "mcp", ())
     listed = value if isinstance(value, list) else [value]
     return parsed(value, [_call(each) for each in listed])
 

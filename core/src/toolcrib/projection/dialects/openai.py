@@ -9,6 +9,7 @@ from toolcrib.call import Call
 from toolcrib.outcome import Image, Outcome
 from toolcrib.projection.dialect import Declared, Dialect, ParsedReply, WireCall
 from toolcrib.projection.facts import Profile, RequestLimits, SchemaLimits
+from toolcrib.projection.forms import check_form
 from toolcrib.projection.rendering import Rendered, render
 from toolcrib.projection.replies import cut_off, made_id, parsed, plain, unreadable, wire_call
 from toolcrib.tool import Tool
@@ -122,10 +123,21 @@ def _namespaces(declarations: Sequence[tuple[Tool, dict[str, Any]]]) -> list[dic
 # -- replies -----------------------------------------------------------------------
 
 
+# What a message or item without calls has.
+_SAID = ("content", "role", "type", "refusal", "tool_calls", "function_call")
+
+
 def parse(reply: Any) -> ParsedReply:
-    """Read the calls of a Chat Completions or Responses reply, or of a part of one."""
+    """Read the calls of a Chat Completions or Responses reply, or of a part of one.
+
+    Raises:
+        ValueError: it is no reply of either form.
+    """
     value = plain(reply)
-    return parsed(value, _calls(value))
+    calls = _calls(value)
+    if not calls:
+        check_form(value, "openai", _SAID, kin="openai-responses")
+    return parsed(value, calls)
 
 
 def _calls(value: Any) -> list[WireCall]:
