@@ -331,7 +331,9 @@ def test_what_a_server_started_ends_with_it(tmp_path: Path, peer: Any, how: str)
         async with opened(tmp_path, {"a": one}) as (_, session):
             await session.call("mcp.a.t", {}, approver=yes)
             (child,) = one.events("child")
-            assert child["child"] in marked()
+            async with asyncio.timeout(30):
+                while child["child"] not in marked():  # it may not have got so far
+                    await asyncio.sleep(0.01)
         assert child["child"] not in marked()
 
     asyncio.run(main())
@@ -344,7 +346,7 @@ def test_a_server_that_will_not_go_is_killed(tmp_path: Path, peer: Any) -> None:
         one = peer({"stay": True, "tools": []})
         async with opened(tmp_path, {"a": one}):
             began = time.monotonic()
-        assert time.monotonic() - began < 6
+        assert time.monotonic() - began < 30
 
     asyncio.run(main())
 
