@@ -16,6 +16,7 @@ import pluggy
 import pytest
 
 from toolcrib import hookspecs
+from toolcrib.context import Context
 from toolcrib.errors import DeclarationError, Invalid
 from toolcrib.pack.definition import Pack
 from toolcrib.signature import Signature
@@ -213,12 +214,26 @@ def test_every_problem_of_a_declaration_at_once(pack):
         (lambda: None, "takes no context"),
         (lambda ctx, x, /: None, "positional-only"),
         (lambda self, ctx: None, "is a method"),
+        (lambda x: None, r"weather\.f: .* parameter 'x' comes first, where the context"),
     ],
 )
 def test_handlers_out_of_form(pack, handler, words):
     """A handler that could not be called by name is refused when it is declared."""
     with pytest.raises(DeclarationError, match=words):
         pack.tool(name="f")(handler)
+
+
+def test_a_context_is_told_by_name_or_annotation(pack):
+    """Whatever it is called, a parameter that is annotated with Context is one."""
+
+    def f(c: Context, x: int) -> int:
+        return x
+
+    def g(_, x: int) -> int:
+        return x
+
+    assert list(pack.tool(f).tool.input_schema["properties"]) == ["x"]
+    assert list(pack.tool(g).tool.input_schema["properties"]) == ["x"]
 
 
 def test_generator_handlers(pack):

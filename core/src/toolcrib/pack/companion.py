@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, get_origin
 
+from toolcrib.context import Context
 from toolcrib.errors import DeclarationError
 from toolcrib.typed.introspection import Shape, shape
 
@@ -35,6 +36,12 @@ def check_form(form: Shape, subject: str, *, given: Any) -> list[str]:
     problems = []
     if form.positional[0] in ("self", "cls"):
         problems.append(f"{here} is a method: a handler is a function (ctx, …)")
+    elif not _is_context(form):
+        name = form.positional[0]
+        problems.append(
+            f"{here}: parameter {name!r} comes first, where the context is given: write "
+            f"(ctx: Context, {name}, …), or annotate it with Context"
+        )
     problems += [
         f"{here}: parameter {name!r} is positional-only; arguments are given by name"
         for name in form.positional[1 : form.only_positional]
@@ -49,6 +56,19 @@ def check_form(form: Shape, subject: str, *, given: Any) -> list[str]:
             "annotate it with Unpack[a TypedDict], or pass input_schema"
         )
     return problems
+
+
+def _is_context(form: Shape) -> bool:
+    """Tell whether the first parameter is meant to be the context, by name or annotation."""
+    first = form.positional[0]
+    if first.strip("_") in ("ctx", "context", ""):
+        return True
+    note = form.function.__annotations__.get(first)
+    if isinstance(note, str):
+        if note.strip("'\"").rpartition(".")[2].endswith("Context"):
+            return True
+        note = getattr(form.function, "__globals__", {}).get(note)
+    return Context in getattr(note, "__mro__", ())
 
 
 def _may_unpack(form: Shape) -> bool:
