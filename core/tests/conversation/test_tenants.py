@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from toolcrib import Allow, Context, Pack, Result, Text
 
 
@@ -141,3 +143,47 @@ def test_a_secret_of_one_tool_is_unknown_to_another_in_the_same_words(run, monke
     assert mine.result.structured == len(SECRET)
     assert foreign.code == unknown.code
     assert foreign.text.replace("'a'", "") == unknown.text.replace("'b'", "")
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_what_ran_for_one_principal_is_not_replayed_to_another(run, reply, tmp_path, durable):
+    """Of one name of a conversation and one reply: it runs once, and is told once."""
+    ran = []
+    pack = Pack("desk")
+
+    @pack.tool(effects={"host_state"})
+    async def look(ctx: Context) -> str:
+        """Look into the drawer."""
+        ran.append(ctx.principal)
+        return f"private of {ctx.principal}"
+
+    async def scenario(alice):
+        sent = reply(("desk_look", "{}"))
+        await alice.view("openai")
+        mine = await alice.answer(sent)
+        async with alice.toolbox.session("c", principal="bob") as bob:
+            await bob.view("openai")
+            theirs = await bob.answer(sent)
+            asked = reply(("desk_look", "{}"), id="r2")
+            batch = await bob.submit((await bob.view("openai")).calls(asked))
+            other = await alice.submit((await alice.view("openai")).calls(asked))
+            return mine, theirs, batch, other
+
+    folder = tmp_path / "ledger"
+    folder.mkdir(mode=0o700)
+    more = {"ledger": folder / "ledger.db"} if durable else {}
+    mine, theirs, batch, other = run(
+        scenario,
+        pack,
+        session={"principal": "alice"},
+        rules=["allow desk.look(principal=alice)"],
+        **more,
+    )
+
+    assert ran == ["alice"]
+    assert "private of alice" in mine[0]["content"]
+    assert "private" not in theirs[0]["content"]
+    assert "call.reused" in theirs[0]["content"]
+    assert len(batch.questions) == 1
+    assert other.id != batch.id
+    assert not other.questions

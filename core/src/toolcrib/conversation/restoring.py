@@ -39,7 +39,7 @@ async def restore(session: Session, batch_id: str) -> Batch:
     if (
         saved is None
         or saved.conversation != session.conversation
-        or saved.payload["principal"] != session.principal
+        or saved.principal != session.principal
     ):
         # A foreign batch answers like an unknown one.
         text = f"conversation {session.conversation!r} has no batch {batch_id!r}"

@@ -328,7 +328,7 @@ class Session:
             text = f"submit takes what view.calls(reply) returned, not a {type(calls).__name__}"
             raise TypeError(text)
         known = self.toolbox.ledger.find_batch(self.conversation, calls.response_digest)
-        if known is not None:
+        if known is not None and known.principal == self.principal:
             return await self.batch(known.id)
         batch_id = "b_" + os.urandom(10).hex()
         token = self.underway.enter()

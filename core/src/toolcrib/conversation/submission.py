@@ -78,6 +78,7 @@ def recorded(
         call,
         conversation=session.conversation,
         arguments_digest=admitted.digest if admitted is not None else None,
+        principal=session.principal,
     )
 
 

@@ -42,6 +42,11 @@ class Batch:
     created: float
     payload: canonical.JsonValue = attrs.field(repr=False)
 
+    @property
+    def principal(self) -> str | None:
+        """For whom it was submitted."""
+        return self.payload.get("principal") if isinstance(self.payload, dict) else None
+
 
 @attrs.frozen(kw_only=True)
 class Inquiry:

@@ -98,6 +98,7 @@ class Calls(Replays):
                 authorized.call,
                 conversation=conversation,
                 arguments_digest=authorized.arguments_digest,
+                principal=principal,
             )
             if known is not None:
                 return known

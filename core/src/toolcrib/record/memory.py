@@ -154,14 +154,22 @@ class MemoryLedger(Ledger):
             self._keys.add((conversation, call.provider_id))
 
     def replay(
-        self, call: Call, *, conversation: str, arguments_digest: str | None = None
+        self,
+        call: Call,
+        *,
+        conversation: str,
+        arguments_digest: str | None = None,
+        principal: str | None = None,
     ) -> Replay | Refusal | None:
         """Return what is known of a call; see :meth:`Ledger.replay`."""
         with self._lock:
             if not self._known(call, conversation):
                 return None
             return super().replay(
-                call, conversation=conversation, arguments_digest=arguments_digest
+                call,
+                conversation=conversation,
+                arguments_digest=arguments_digest,
+                principal=principal,
             )
 
     def knows(self, call: Call, *, conversation: str) -> bool:

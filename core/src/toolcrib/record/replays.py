@@ -22,8 +22,9 @@ __all__ = ["Replays", "Unfinished", "storable", "uncertain"]
 
 _FIND: Final = (
     "SELECT c.id, v.name, c.response, c.position, c.provider, c.tool, c.arguments, c.run, "
-    "o.body FROM calls c JOIN conversations v ON v.id = c.conversation "
-    "LEFT JOIN outcomes o ON o.call = c.number WHERE "
+    "o.body, e.body FROM calls c JOIN conversations v ON v.id = c.conversation "
+    "LEFT JOIN outcomes o ON o.call = c.number "
+    "LEFT JOIN entries e ON e.seq = coalesce(o.entry, c.entry) WHERE "
 )
 _OWN: Final = "c.conversation = (SELECT id FROM conversations WHERE name = ?)"
 _BY_ID: Final = "c.id = ?"
@@ -66,7 +67,12 @@ class Replays(Journal):
     """Look-ups of calls; nothing here writes."""
 
     def replay(
-        self, call: Call, *, conversation: str, arguments_digest: str | None = None
+        self,
+        call: Call,
+        *,
+        conversation: str,
+        arguments_digest: str | None = None,
+        principal: str | None = None,
     ) -> Replay | Refusal | None:
         """Return what is known of a call: by its id, by its key, by its provider's id.
 
@@ -75,10 +81,12 @@ class Replays(Journal):
             conversation: The conversation it belongs to.
             arguments_digest: Digest of its admitted arguments; without it only id and
                 key are compared.
+            principal: Who asks. What ran for somebody else is not told: the call can
+                only not be made again.
 
         Returns:
             None if the call is new; a refusal (``call.reused``) if it is not, but had
-            another tool or other arguments.
+            another tool, other arguments or another principal.
         """
         where = _BY_ID
         values: tuple[Any, ...] = (call.id,)
@@ -96,7 +104,11 @@ class Replays(Journal):
             same_key = (row[2], row[3]) == (call.response_digest, call.position)
             return 0 if row[0] == call.id else 1 if same_key else 2
 
-        return self._judge(min(rows, key=closeness), call, conversation, arguments_digest)
+        row = min(rows, key=closeness)
+        whose = None if principal is None else _principal(row[9])
+        if whose is not None and whose != principal:
+            return _reused(call, call.id)
+        return self._judge(row, call, conversation, arguments_digest)
 
     def knows(self, call: Call, *, conversation: str) -> bool:
         """Tell whether there is anything to replay for a call, in one look.
@@ -126,18 +138,12 @@ class Replays(Journal):
     def _judge(
         self, row: Any, call: Call, conversation: str, arguments_digest: str | None
     ) -> Replay | Refusal:
-        identity, owner, _, _, _, tool, arguments, run, whole = row
+        identity, owner, _, _, _, tool, arguments, run, whole, _ = row
         tool_id = storable(call.tool_id or call.wire_name) or ""
         known = arguments is not None and arguments_digest is not None
         other = known and (arguments != arguments_digest or tool != tool_id)
         if other or owner != conversation:
-            return refuse(
-                "call.reused",
-                tool_id,
-                f"The id or place of this call was used for another call of {tool!r}. "
-                "Nothing was run. Make a new call with an id of its own.",
-                call_id=identity,
-            )
+            return _reused(call, identity, tool)
         if whole is not None:
             return Replay(call_id=identity, state="finished", outcome=outcome_of(whole))
         if self._alive(run):
@@ -166,6 +172,26 @@ class Replays(Journal):
             )
             found.append(one)
         return tuple(found)
+
+
+def _reused(call: Call, identity: str, tool: str = "") -> Refusal:
+    another = f"another call of {tool!r}" if tool else "somebody else's call"
+    return refuse(
+        "call.reused",
+        storable(call.tool_id or call.wire_name) or "",
+        f"The id or place of this call was used for {another}. "
+        "Nothing was run. Make a new call with an id of its own.",
+        call_id=identity,
+    )
+
+
+@readable
+def _principal(body: str | None) -> str | None:
+    """Return for whom a call was noted; None where that was pruned."""
+    if body is None:
+        return None
+    principal: str = canonical.loads(body)["call"]["principal"]
+    return principal
 
 
 @readable
