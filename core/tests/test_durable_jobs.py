@@ -106,7 +106,7 @@ def test_what_cannot_go_on_is_lost_and_says_so(tmp_path):
         return found.id, found.status, found.error, await mine.output(job_id)
 
     found_id, status, error, output = run(tmp_path, second)
-    assert (found_id, status, output) == (job_id, "lost", b"")
+    assert (found_id, status, output) == (job_id, "lost", b"so far")
     assert "gone" in error
 
 
@@ -245,6 +245,18 @@ def test_a_job_is_stopped_before_it_takes_its_first_step(tmp_path):
         return (await mine.stop(job.id)).status, (await mine.get(job.id)).status
 
     assert run(tmp_path, scenario) == ("stopped", "stopped")
+
+
+def test_a_job_takes_its_first_step_before_its_process_lets_go(tmp_path):
+    """What goes on elsewhere has begun then, so that it can be taken up."""
+
+    async def scenario(mine, jobs, kind):
+        job = await mine.start("scripted", {"write": "hi", "wait": True})
+        await jobs.close()
+        return job.id
+
+    job_id = run(tmp_path, scenario, Adopting)
+    assert JobLog(tmp_path / job_id).read(0, 9) == b"hi"
 
 
 def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path):

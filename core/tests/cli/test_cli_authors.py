@@ -66,7 +66,7 @@ def test_a_new_pack_has_a_manifest_and_passes_its_own_tests(home):
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    assert "3 passed" in done.stdout
+    assert "4 passed" in done.stdout
 
 
 def test_a_new_pack_is_found_where_it_is_installed_editable(home, site):

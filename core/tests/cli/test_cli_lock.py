@@ -18,18 +18,25 @@ def change(home, site, desk):
     """Install the pack again, with a tool that may do more."""
     code = (desk / "__init__.py").read_text(encoding="utf-8")
     code = code.replace("effects=[]", "effects=['net_write']", 1)
+    remove(site, desk)
+    site.install("toolcrib-desk", code)
+
+
+def remove(site, desk):
+    """Uninstall the pack."""
     for place in (desk, *site.path.glob("toolcrib_desk-*")):
         for file in sorted(place.rglob("*"), reverse=True):
             file.rmdir() if file.is_dir() else file.unlink()
         place.rmdir()
-    site.install("toolcrib-desk", code)
 
 
 def test_what_is_locked_runs_and_holds(home, locked, desk):
     """Writing a lock imports nothing; a lock that is there is not replaced by accident."""
     assert not (desk / "imported").exists()
     assert json.loads(locked.read_text())["packs"]["desk"]["version"] == "1.0"
-    assert home.run("lock", "verify").exit_code == 0
+    result = home.run("lock", "verify")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("1 pack is what ")
     assert home.json("lock", "diff")["changes"] == []
     result = home.run("lock", "write")
     assert result.exit_code == 1
@@ -168,3 +175,16 @@ def test_tools_of_live_sources_are_locked_when_asked_to(home, site):
     assert home.run("call", "live.remote.far").stdout == "far\n"
     assert "toolcrib explain live.remote.far" in home.run("explain", "live.remote.far").stderr
     assert home.json("explain", "live.remote.far", "{}")["verdict"] == "run"
+
+
+def test_a_locked_pack_that_is_gone_is_a_finding(home, site, locked, desk):
+    """It is enabled and was approved, and what it promises is not there."""
+    remove(site, desk)
+    result = home.run("lock", "verify")
+    assert result.exit_code == 1, result.output
+    assert "no installed distribution 'toolcrib-desk'" in result.stderr
+    assert " what " not in result.stdout
+    (refused,) = home.json("lock", "verify", code=1)["refused"]
+    assert refused["code"] == "pack.missing"
+    home.run("packs", "disable", "toolcrib-desk")
+    assert home.run("lock", "verify").exit_code == 0

@@ -246,6 +246,7 @@ def test_only_installed_distributions_are_enabled(home, site, name, hint):
 def test_the_policy_file_is_changed_in_place(home, site, before, enabled, disabled):
     """Comments, order, line ends and style stay; only the one name comes or goes."""
     site.install("new")
+    site.install("a")
     home.allow("")
     home.policy.write_bytes(before.encode())
     assert home.run("packs", "enable", "new").exit_code == 0
@@ -360,3 +361,17 @@ def test_check_reports_rules_that_do_nothing(home, desk):
     assert [problem["code"] for problem in facts["problems"]] == ["rule.nothing"]
     home.allow('packs = ["toolcrib-desk"]\n')
     assert home.json("check")["problems"] == []
+
+
+def test_a_name_that_is_neither_enabled_nor_installed_is_not_disabled(home, desk):
+    """It is misspelt; what was meant stays enabled otherwise, and nobody would notice."""
+    before = home.policy.read_text()
+    for name in ("toolcrib-dsk", "desk"):
+        result = home.run("packs", "disable", name)
+        assert result.exit_code == 1, result.output
+        assert "did you mean toolcrib-desk?" in result.stderr
+    assert home.policy.read_text() == before
+    for state in ("disabled", "was disabled already"):
+        result = home.run("packs", "disable", "toolcrib-desk")
+        assert result.exit_code == 0
+        assert f"toolcrib-desk: {state} " in result.stdout

@@ -10,6 +10,7 @@ from toolcrib.record import Ledger
 from toolcrib.toolbox import Toolbox
 
 from .mending import mend
+from .output import counted
 from .signs import Sign
 
 
@@ -58,7 +59,7 @@ async def _seen(box: Toolbox, policy: Policy) -> list[Sign]:
             for r in live.refusals()
         )
         if not live.stale:
-            text = f"{live.pack}.{live.source}: {len(live.tools)} tools"
+            text = f"{live.pack}.{live.source}: {counted(len(live.tools), 'tool')}"
             signs.append(Sign(area="sources", state="ok", text=text))
     _, events = box.news.read(0)
     signs += _failures(event for event in events if isinstance(event, Event))

@@ -9,7 +9,7 @@ import click
 
 from .exits import EXIT
 from .options import catalog_of, load_policy, policy_options
-from .output import json_option, note, print_json, problem_facts, say
+from .output import counted, json_option, note, print_json, problem_facts, say
 
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def check(*, as_json: bool, **options: Any) -> None:
         for warning in warnings:
             note(str(warning), colour="yellow")
         if not found:
-            say(f"{len(catalog.tools)} tools, nothing wrong.", colour="green")
+            say(f"{counted(len(catalog.tools), 'tool')}, nothing wrong.", colour="green")
     raise SystemExit(EXIT["not_ok"] if found else EXIT["ok"])
 
 

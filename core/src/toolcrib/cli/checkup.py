@@ -28,6 +28,7 @@ from toolcrib.record import Ledger
 from .checking import lint_of, problems_of
 from .mending import mend
 from .options import catalog_of
+from .output import counted
 from .signs import Sign, State
 from .terminal import is_there
 
@@ -108,7 +109,9 @@ class Checkup:
         self.policy = attrs.evolve(policy, ledger=ledger, develop=self._develop)
         if file.is_file():
             enabled = ", ".join(policy.packs) or "no pack"
-            text = f"{file}: {enabled}; mode {policy.mode}; {len(policy.rules)} rules"
+            text = (
+                f"{file}: {enabled}; mode {policy.mode}; {counted(len(policy.rules), 'rule')}"
+            )
             yield Sign(area="policy", state="ok", text=text)
         for notice in policy.notices:
             yield Sign(area="policy", state="warn", text=str(notice))
@@ -226,7 +229,7 @@ class Checkup:
         drifted = {change.pack for change in changes} | (set(packs) - set(lock.packs))
         for pack in sorted(drifted - unlockable):
             count = sum(change.pack == pack for change in changes)
-            text = f"pack {pack} is not what {file} says ({count} differences)"
+            text = f"pack {pack} is not what {file} says ({counted(count, 'difference')})"
             if pack not in lock.packs:
                 text = f"pack {pack} is not in {file}"
             fix = ["toolcrib lock diff", f"toolcrib lock accept {pack}"]
@@ -301,7 +304,7 @@ def _book(book: Ledger, file: Path) -> Iterator[Sign]:
         yield Sign(area="ledger", state="fail", text=f"{file}: {fault}")
     if not faults:
         count = len(book.conversations())
-        text = f"{file}: {count} conversations, every link holds"
+        text = f"{file}: {counted(count, 'conversation')}, every link holds"
         yield Sign(area="ledger", state="ok", text=text)
     for call in book.unfinished():
         if not call.live:
@@ -313,7 +316,8 @@ def _book(book: Ledger, file: Path) -> Iterator[Sign]:
             yield Sign(area="ledger", state="warn", code="call.uncertain", text=text, mend=fix)
     pending = book.questions(pending=True)
     if pending:
-        text = f"{len(pending)} questions await an answer"
+        text = counted(len(pending), "question")
+        text += " awaits an answer" if len(pending) == 1 else " await an answer"
         fix = ["toolcrib ledger questions"]
         yield Sign(area="ledger", state="note", code="question.open", text=text, mend=fix)
 
@@ -322,7 +326,7 @@ def _offered(catalog: Catalog) -> Iterator[Sign]:
     for pack_id, finding in catalog.packs.items():
         count = sum(entry.pack == pack_id for entry in catalog.tools.values())
         live = ", and those of its live sources" if finding.manifest.sources else ""
-        text = f"{finding}: {count} tools offered{live}"
+        text = f"{finding}: {counted(count, 'tool')} offered{live}"
         yield Sign(area="packs", state="ok", text=text)
         if finding.provenance.how == "editable":
             text = f"{pack_id} is installed editable: its files are not checked"

@@ -14,7 +14,7 @@ import click
 
 from .exits import EXIT
 from .options import open_ledger, policy_options
-from .output import complain, json_option, note, print_json, print_line, say, table
+from .output import complain, counted, json_option, note, print_json, print_line, say, table
 from .retaining import forget, prune
 
 
@@ -119,7 +119,7 @@ def verify(*, conversation: str | None, as_json: bool, **options: Any) -> None:
         for fault in faults:
             say(str(fault), colour="red")
         if not faults:
-            say(f"{count} entries, every link holds.", colour="green")
+            say(f"{counted(count, 'entry', 'entries')}, every link holds.", colour="green")
     raise SystemExit(EXIT["not_ok"] if faults else EXIT["ok"])
 
 

@@ -11,7 +11,16 @@ import click
 
 from .exits import EXIT
 from .options import catalog_of, load_policy, policy_options
-from .output import complain, json_option, note, print_json, problem_facts, problems, say
+from .output import (
+    complain,
+    counted,
+    json_option,
+    note,
+    print_json,
+    problem_facts,
+    problems,
+    say,
+)
 
 
 if TYPE_CHECKING:
@@ -84,6 +93,7 @@ def verify(*, live: bool, file: Path | None, as_json: bool, **options: Any) -> N
     packs = catalog_of(policy).packs
     changes = [c for c in drifted(old, now, packs=packs) if live or _static(c)]
     absent = _absent(packs, old, refusals)
+    refusals += _gone(policy, old)
     wrong = bool(changes or absent or refusals)
     if as_json:
         _print_changes(path, changes, absent, refusals)
@@ -92,7 +102,8 @@ def verify(*, live: bool, file: Path | None, as_json: bool, **options: Any) -> N
         _say_absent(absent)
         problems(refusals)
         if not wrong:
-            say(f"{len(packs)} packs are what {path} says.", colour="green")
+            are = "is" if len(packs) == 1 else "are"
+            say(f"{counted(len(packs), 'pack')} {are} what {path} says.", colour="green")
     raise SystemExit(EXIT["not_ok"] if wrong else EXIT["ok"])
 
 
@@ -216,6 +227,23 @@ def _pack_ids(policy: Policy, names: Iterable[str]) -> tuple[str, ...]:
 def _absent(packs: Iterable[str], old: Lock, refusals: Iterable[Refusal]) -> list[str]:
     """Return the packs that the lock could take in, and does not hold."""
     return sorted(set(packs) - set(old.packs) - {refusal.subject for refusal in refusals})
+
+
+def _gone(policy: Policy, old: Lock) -> tuple[Refusal, ...]:
+    """Return why enabled packs that the lock holds are not there as it says."""
+    from toolcrib.codes import refuse  # noqa: PLC0415 - as above
+
+    catalog = catalog_of(policy)
+    found: list[Refusal] = []
+    for pack, locked in old.packs.items():
+        name = locked.distribution
+        if pack in catalog.packs or name not in policy.packs:
+            continue
+        text = f"pack {pack} is in the lock and enabled, and not there: pip install {name}"
+        found += [r for r in catalog.refusals if r.subject in {pack, name}] or [
+            refuse("pack.missing", name, text)
+        ]
+    return tuple(found)
 
 
 def _say_absent(absent: Iterable[str]) -> None:

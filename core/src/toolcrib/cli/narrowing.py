@@ -13,7 +13,7 @@ import click
 from .exits import EXIT
 from .inputs import file_lines, stdin_lines
 from .options import conversation_option, load_policy, policy_options
-from .output import complain, json_option, note, print_json, say
+from .output import complain, counted, json_option, note, print_json, say
 
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def suggest(*, conversation: str | None, as_json: bool, **options: Any) -> None:
     for one in found:
         say(f"{one.text} ({one.uses} calls)")
     if not found:
-        say(f"{len(uses)} calls looked at, nothing to narrow.")
+        say(f"{counted(len(uses), 'call')} looked at, nothing to narrow.")
 
 
 def _uses(policy: Policy, conversation: str | None) -> list[Use]:

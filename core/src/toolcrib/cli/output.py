@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "complain",
+    "counted",
     "json_option",
     "note",
     "plain",
@@ -119,6 +120,11 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
         cells = [plain(cell) for cell in row]
         shown.add_row(Text(cells[0], style="bold"), *map(Text, cells[1:]))
     Console(highlight=False).print(shown)
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number of things in words: ``1 pack``, ``2 packs``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def problem_facts(refusal: Refusal) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 
 from .exits import EXIT
 from .options import catalog_of, load_policy, policy_options
-from .output import complain, json_option, note, print_json, problem_facts, say, table
+from .output import complain, counted, json_option, note, print_json, problem_facts, say, table
 
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _enabled(catalog: Catalog) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for pack_id, finding in catalog.packs.items():
         count = sum(entry.pack == pack_id for entry in catalog.tools.values())
-        text = f"{count} tool{'s' * (count != 1)}"
+        text = counted(count, "tool")
         if finding.manifest.sources:
             text += ", and live ones"
         if finding.provenance.how != "wheel":
@@ -142,6 +142,22 @@ def disable(*, names: tuple[str, ...], policy_file: Path | None, as_json: bool) 
     _change([normalize_distribution(name) for name in names], policy_file, on=False, js=as_json)
 
 
+def _check_known(names: list[str]) -> None:
+    """Complain of names that are neither enabled nor installed: they are misspelt."""
+    from toolcrib.discovery.stage import discover  # noqa: PLC0415 - as above
+    from toolcrib.names import closest  # noqa: PLC0415 - as above
+
+    claims = discover().claims if names else ()
+    installed = {claim.distribution for claim in claims}
+    for name in names:
+        if name not in installed:
+            owners = [claim.distribution for claim in claims if claim.pack_id == name]
+            like = owners or closest(name, installed)
+            hint = f"did you mean {like[0]}?" if like else "see: toolcrib packs"
+            text = f"no distribution {name!r} is enabled or installed: {hint}"
+            complain(text, code=EXIT["not_ok"])
+
+
 def _change(names: list[str], file: Path | None, *, on: bool, js: bool) -> None:
     from toolcrib.places import policy_file  # noqa: PLC0415 - as above
 
@@ -157,6 +173,8 @@ def _change(names: list[str], file: Path | None, *, on: bool, js: bool) -> None:
         for name in names:
             before, new = new, (with_pack if on else without_pack)(new, name, file=file)
             changed += [name] if new != before else []
+        if not on:
+            _check_known([name for name in names if name not in changed])
         if new != old:
             write(file, mark + new)
     except (OSError, UnicodeDecodeError) as error:

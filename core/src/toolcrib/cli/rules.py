@@ -17,7 +17,7 @@ from .explain import decision
 from .inputs import file_lines, stdin_lines
 from .narrowing import import_, suggest
 from .options import catalog_of, load_policy, login, mode_option, policy_options
-from .output import complain, json_option, note, print_json, say
+from .output import complain, counted, json_option, note, print_json, say
 from .trusting import trust
 
 
@@ -54,7 +54,7 @@ def lint(*, as_json: bool, **options: Any) -> None:
         for finding in found:
             say(str(finding), colour="red" if finding.severity == "error" else "yellow")
         if not found:
-            say(f"{len(policy.rules)} rules, nothing to say.", colour="green")
+            say(f"{counted(len(policy.rules), 'rule')}, nothing to say.", colour="green")
     wrong = any(finding.severity == "error" for finding in found)
     raise SystemExit(EXIT["not_ok"] if wrong else EXIT["ok"])
 
@@ -117,7 +117,7 @@ def shadow(
     else:
         for one in found:
             say(str(one), colour="red" if one.direction == "looser" else "yellow")
-        say(f"{count} calls judged, {len(found)} decided otherwise.")
+        say(f"{counted(count, 'call')} judged, {len(found)} decided otherwise.")
     raise SystemExit(EXIT["not_ok"] if found else EXIT["ok"])
 
 

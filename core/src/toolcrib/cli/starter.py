@@ -40,7 +40,7 @@ from typing import Annotated
 
 import attrs
 
-from toolcrib import Between, Context, NotFound, Pack, Signature, resources
+from toolcrib import Between, Context, NotFound, Pack, Refused, Signature, resources
 
 
 __all__ = ["Words", "count_words", "pack"]
@@ -70,6 +70,9 @@ def count_words(
     except FileNotFoundError as error:
         text = f"There is no file {path}. List the folder first."
         raise NotFound(text) from error
+    except OSError as error:
+        text = f"{path} cannot be read ({error.strerror}). Name a text file."
+        raise Refused(text) from error
     counts: dict[str, int] = {}
     for word in words:
         counts[word] = counts.get(word, 0) + 1
@@ -115,6 +118,13 @@ def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     outcome = call(tmp_path, "$name.count_words", path="missing.txt")
     assert outcome.status == "not_found"
     assert "List the folder" in outcome.text
+
+
+def test_a_folder_is_no_text_file(tmp_path: Path) -> None:
+    """What cannot be read is an answer, not a crash."""
+    outcome = call(tmp_path, "$name.count_words", path=".")
+    assert outcome.status == "refused"
+    assert "Name a text file" in outcome.text
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:

@@ -339,6 +339,8 @@ class DurableJobs:
         """Let go: what can go on without this process does, the rest is stopped."""
         if self._watcher is not None:
             self._watcher.cancel()
+        # What was started a moment ago takes its first step, or it would never begin.
+        await asyncio.sleep(0)
         for job_id, live in list(self._live.items()):
             if live.task.done():
                 continue
