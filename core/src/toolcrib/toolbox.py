@@ -11,9 +11,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from . import crib, places
+from . import places
 from .errors import DeclarationError, StageError
-from .outcome import Refusal
 from .policy.value import Policy
 from .vocabulary import Mode
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from .host import Host
     from .jobs import MemoryJobs
     from .jobs.durable import DurableJobs
+    from .outcome import Refusal
     from .permission import RuleSet
     from .projection import ProjectionCache
     from .record import Ledger
@@ -175,7 +175,9 @@ class Toolbox:
         """Open what runs code of packs."""
         from .activation.stage import Activator  # noqa: PLC0415 - see above
         from .conversation.session import Session  # noqa: PLC0415
+        from .crib import CorePack  # noqa: PLC0415
         from .lifetimes import Lifetimes  # noqa: PLC0415
+        from .outcome import Refusal  # noqa: PLC0415
         from .sources import Sources  # noqa: PLC0415
 
         policy = self.policy
@@ -183,7 +185,7 @@ class Toolbox:
             self.catalog, self._host, isolate=policy.isolate, check=self.gate
         )
         stack.push_async_callback(self.activator.close)
-        self.crib = crib.CorePack()
+        self.crib = CorePack()
         self.lifetimes = Lifetimes("toolbox")
         stack.push_async_callback(self.lifetimes.close)
         self.own_session = Session(self, "", principal="toolcrib", mode=Mode.ASK)
@@ -338,8 +340,10 @@ class Toolbox:
         ready = self._ready.get(tool.id)
         if ready is not None:
             return ready
-        if tool.pack == crib.PACK:
+        if tool.pack == self.crib.id:
             return self.crib
+        from .outcome import Refusal  # noqa: PLC0415 - see above
+
         pack = await self.activate(self.catalog.owner(tool.id) or tool.pack)
         if not isinstance(pack, Refusal):
             self._ready[tool.id] = pack
@@ -347,6 +351,8 @@ class Toolbox:
 
     async def activate(self, pack: str) -> ActivePack | Refusal:
         """Return a pack with its code loaded, or why it is not."""
+        from .outcome import Refusal  # noqa: PLC0415 - see above
+
         active = await self.activator.activate(pack)
         if not isinstance(active, Refusal) and active.has("toolcrib_observe"):
             self.hearing[active.id] = active

@@ -17,14 +17,23 @@ from __future__ import annotations
 import inspect
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 from toolcrib import hookspecs
 from toolcrib.context import Context, PackHost
 from toolcrib.errors import DeclarationError
 from toolcrib.hookspecs import hookimpl
 from toolcrib.implementation import Implementation
-from toolcrib.manifest.document import CommandGroup, is_reference
 from toolcrib.names import is_pack_id
 from toolcrib.tool import Requirements, Tool
 from toolcrib.typed.introspection import enclosing_names, shape
@@ -33,6 +42,10 @@ from .companion import check_form, where
 from .declaration import PackOptions, ToolOptions, check_name, read_options
 from .resourcedef import ResourceDef, ResourceScope
 from .toolfunction import ToolFunction, merged
+
+
+if TYPE_CHECKING:
+    from toolcrib.manifest.document import CommandGroup
 
 
 __all__ = ["Pack", "PackOptions", "ResourceDef", "ToolFunction", "ToolOptions"]
@@ -237,6 +250,9 @@ class Pack:
             problems.append(f"pack {self.id}: command group {name!r} is given twice")
         if not is_pack_id(name):
             problems.append(f"pack {self.id}: {name!r} is no name of a command group")
+        # Few packs have commands.
+        from toolcrib.manifest.document import CommandGroup, is_reference  # noqa: PLC0415
+
         if not is_reference(target):
             problems.append(f"pack {self.id}: {target!r} is not module:attribute")
         if problems:

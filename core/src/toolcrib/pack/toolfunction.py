@@ -26,7 +26,6 @@ import attrs
 from toolcrib.context import Context, PackHost
 from toolcrib.errors import DeclarationError
 from toolcrib.implementation import Companions, Implementation
-from toolcrib.outcome import Outcome
 from toolcrib.signature import Signature
 from toolcrib.tool import Description, Requirements, Tool
 from toolcrib.typed.introspection import Shape
@@ -36,6 +35,7 @@ from .companion import adapt, check_arguments, check_values, takes_host
 
 
 if TYPE_CHECKING:
+    from toolcrib.outcome import Outcome
     from toolcrib.typed.docstring import Docstring
 
     from .inputs import Inputs
