@@ -152,7 +152,7 @@ def _pack_problems(
             f"{subject}: id: {name!r} is outside the grammar of pack ids; pass pack="
         )
     if not hooks:
-        problems.append(f"{subject}: it answers no hook: mark functions with @hookimpl")
+        problems.append(f"{subject}: {_why_empty(plugin)}")
     problems += [
         f"{subject}: {hook}: there is no such hook; known are: {' '.join(sorted(HOOKS))}"
         for hook in sorted(set(hooks) - HOOKS)
@@ -167,6 +167,14 @@ def _pack_problems(
             problems.append(f"{subject}: {tool.id}: it is declared twice")
         seen.add(tool.id)
     return problems
+
+
+def _why_empty(plugin: Any) -> str:
+    if callable(getattr(plugin, "tool", None)) and _told(plugin, "id", str):
+        return "it declares no tool: decorate a function with @pack.tool"
+    if type(plugin).__module__ == "builtins" and not inspect.ismodule(plugin):
+        return f"it is {plugin!r:.80} ({type(plugin).__name__}), not a pack"
+    return "it answers no hook: mark functions with @hookimpl"
 
 
 def _tool_problems(tool: Tool) -> Iterator[str]:

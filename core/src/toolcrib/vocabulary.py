@@ -22,7 +22,17 @@ __all__ = [
 ]
 
 
-class Effect(StrEnum):
+class _Words(StrEnum):
+    """A closed set of words, which are listed to whoever uses another."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        words = ", ".join(repr(str(word)) for word in cls)
+        text = f"{value!r} is no {cls.__name__.lower()}: it is one of {words}"
+        raise ValueError(text)
+
+
+class Effect(_Words):
     """What a call may do to the world."""
 
     FS_READ = "fs_read"
@@ -36,7 +46,7 @@ class Effect(StrEnum):
     DEVICE = "device"
 
 
-class Kind(StrEnum):
+class Kind(_Words):
     """A label derived from effects; it never decides anything."""
 
     READ_ONLY = "read_only"
@@ -57,7 +67,7 @@ def kind_of(effects: frozenset[Effect]) -> Kind:
     return Kind.EXECUTE
 
 
-class Audience(StrEnum):
+class Audience(_Words):
     """To whom a tool is described."""
 
     MODEL = "model"
@@ -65,7 +75,7 @@ class Audience(StrEnum):
     OPERATOR = "operator"
 
 
-class Idempotence(StrEnum):
+class Idempotence(_Words):
     """Whether a call may be replayed after a transient failure."""
 
     NO = "no"
@@ -73,7 +83,7 @@ class Idempotence(StrEnum):
     KEYED = "keyed"
 
 
-class Concurrency(StrEnum):
+class Concurrency(_Words):
     """Beside which calls a call may run.
 
     ``exclusive``: never beside a call that shares one of its resources.
@@ -84,7 +94,7 @@ class Concurrency(StrEnum):
     SHARED = "shared"
 
 
-class Cancellation(StrEnum):
+class Cancellation(_Words):
     """What cancelling a running call really does."""
 
     COOPERATIVE = "cooperative"
@@ -93,7 +103,7 @@ class Cancellation(StrEnum):
     REMOTE = "remote"
 
 
-class Label(StrEnum):
+class Label(_Words):
     """What flows through a tool; policy may forbid a combination in one session."""
 
     READS_PRIVATE = "reads_private"
@@ -101,14 +111,14 @@ class Label(StrEnum):
     SENDS_OUT = "sends_out"
 
 
-class Access(StrEnum):
+class Access(_Words):
     """How a call touches one resource."""
 
     READ = "read"
     WRITE = "write"
 
 
-class Mode(StrEnum):
+class Mode(_Words):
     """What happens to a call that no rule, grant or person has decided."""
 
     PLAN = "plan"
@@ -117,7 +127,7 @@ class Mode(StrEnum):
     TRUST = "trust"
 
 
-class Scope(StrEnum):
+class Scope(_Words):
     """How long an approval lasts."""
 
     ONCE = "once"
@@ -125,14 +135,14 @@ class Scope(StrEnum):
     PROJECT = "project"
 
 
-class Durability(StrEnum):
+class Durability(_Words):
     """What a committed receipt survives: ``normal`` kill -9, ``full`` power loss."""
 
     NORMAL = "normal"
     FULL = "full"
 
 
-class Status(StrEnum):
+class Status(_Words):
     """How a call ended. ``uncertain``: the effect may have happened."""
 
     OK = "ok"

@@ -109,6 +109,7 @@ def test_a_manifest_that_is_not_current_is_told(home):
     code, out, _ = home.finish("manifest", "check", "words")
     assert code == 1
     assert b"50" in out
+    assert out.splitlines()[-1] == b"Write it again: toolcrib manifest write"
     assert home.finish("manifest", "write", "words")[0] == 0
     assert home.finish("manifest", "check", "words", "--json")[0] == 0
 
@@ -119,7 +120,10 @@ def test_a_manifest_that_is_not_current_is_told(home):
         ("raise SystemExit(3)", "SystemExit"),
         ("import no_such_module", "pip install -e ."),
         ("", "has no attribute 'pack'"),
-        ("from toolcrib import Pack\npack = Pack('other')\n", "answers no hook"),
+        ("from toolcrib import Pack\npack = Pack('other')\n", "declares no tool: decorate"),
+        ("pack = 3\n", "it is 3 (int), not a pack"),
+        ("\n\nimport json\njson.loads('{')", "__init__.py:4: JSONDecodeError"),
+        ("pack = = 3", "__init__.py, line 1"),
     ],
 )
 def test_a_pack_that_cannot_be_described_says_why(home, code, text):

@@ -133,6 +133,27 @@ def test_unmet_requirements_are_told(home, site, signs):
     assert "no-such-program" in sign["mend"][0]
 
 
+def test_a_tool_that_needs_what_only_an_app_gives_is_no_fault(home, site, signs):
+    """The command line has no sub-agents and never will; nothing is to be mended."""
+    code = (
+        "from toolcrib import Pack, Requirements\n"
+        "pack = Pack('crew')\n"
+        "@pack.tool(effects=[], requires=Requirements(capabilities=['agents']))\n"
+        "def ask(ctx) -> str:\n"
+        "    'Ask.'\n"
+        "    return ''\n"
+    )
+    site.install("toolcrib-crew", code)
+    home.allow("packs = ['toolcrib-crew']")
+    assert signs() == []
+    result = home.run("check")
+    assert result.exit_code == 0, result.output
+    assert "0 tools, nothing wrong." in result.stdout
+    assert "crew.ask requires the host's 'agents'" in result.stderr
+    (told,) = home.json("check")["notes"]
+    assert told["code"] == "tool.unmet"
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [

@@ -187,3 +187,26 @@ def test_rules_are_narrowed_by_what_ran(home, desk):
     assert [one["rules"] for one in found] == [["allow desk.note(path=n)"], []]
     assert found[0]["uses"] == 1
     assert "never used" in home.run("rules", "suggest").stdout
+
+
+def test_parameters_are_told_with_what_is_in_them(home, site):
+    """Choices, unions and what an array holds."""
+    code = (
+        "from typing import Literal\n"
+        "from toolcrib import Pack\n"
+        "pack = Pack('kinds')\n"
+        "@pack.tool(effects=[])\n"
+        "def f(ctx, a: int | str, b: list[str], c: list[list[int]] | None,"
+        " d: Literal['x', 'y']) -> None:\n"
+        "    'Take them.'\n"
+    )
+    site.install("toolcrib-kinds", code)
+    home.allow("packs = ['toolcrib-kinds']")
+    text = home.run("explain", "kinds.f").stdout
+    for line in (
+        "a (integer or string, required)",
+        "b (array of string, required)",
+        "c (array of array of integer or null, required)",
+        'd (one of "x", "y", required)',
+    ):
+        assert line in text

@@ -151,7 +151,7 @@ def test_a_piped_yes_is_no_answer(home, desk, reply):
         code, out, err = home.finish("run", "-", given=given, env=env)
         assert code in {13, 1}
         assert b"question.open" in out
-        assert b"nobody to ask" in err
+        assert b"nobody to ask. Run it at a terminal, or allow it: toolcrib explain" in err
     for option in ("--yes", "-y", "--force"):
         code, *_ = home.finish("run", "-", option, given=reply)
         assert code == 2

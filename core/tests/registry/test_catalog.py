@@ -268,6 +268,7 @@ def test_requirements_are_judged_without_import(site, make_tool):
     (refusal,) = catalog.refusals
     assert refusal.code == "tool.unmet"
     assert len(refusal.details["missing"]) == 3
+    assert not refusal.details["only_host"]
     findings = discover(path=[str(site)])
     met = compose(
         findings,

@@ -86,13 +86,15 @@ class Environment:
             for name in sorted(needs.executables)
             if not self._has(name)
         ]
-        missing += (
-            f"the host's {name!r}" for name in sorted(needs.capabilities - self._capabilities)
-        )
+        missing += (f"the host's {name!r}" for name in self.hostless(needs))
         missing += (
             f"the flag {name!r} in policy" for name in sorted(needs.flags - self._flags)
         )
         return missing
+
+    def hostless(self, needs: Requirements) -> list[str]:
+        """Return which parts of a host are required and not there, by name."""
+        return sorted(needs.capabilities - self._capabilities)
 
     def _has(self, program: str) -> bool:
         if program not in self._programs:
@@ -101,6 +103,10 @@ class Environment:
             which = self._which or shutil.which
             self._programs[program] = which(program) is not None
         return self._programs[program]
+
+
+def _needs(entry: Entry) -> tuple[Requirements, Requirements]:
+    return entry.finding.manifest.requires, entry.tool.requires
 
 
 def offer(
@@ -286,12 +292,13 @@ class _Judge:
         missing = self._unmet(entry)
         if missing:
             text = f"{tool.id} requires {', '.join(missing)}; provide it, then try again"
-            return refuse("tool.unmet", tool.id, text, missing=missing)
+            hosts = [h for needs in _needs(entry) for h in self._environment.hostless(needs)]
+            only = len(hosts) == len(missing)
+            return refuse("tool.unmet", tool.id, text, missing=missing, only_host=only)
         return None
 
     def _unmet(self, entry: Entry) -> list[str]:
-        whole = self._environment.unmet(entry.finding.manifest.requires)
-        return whole + self._environment.unmet(entry.tool.requires)
+        return [what for needs in _needs(entry) for what in self._environment.unmet(needs)]
 
     def _reasons(self, tool: Tool, hide: Hide) -> Iterator[str]:
         if self._pattern is not None and self._pattern.match(tool.id):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .exits import EXIT
+from .mending import is_for_apps
 from .options import catalog_of, load_policy, policy_options
-from .output import counted, json_option, note, print_json, problem_facts, say
+from .output import counted, json_option, note, print_json, problem_facts, problem_line, say
 
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def check(*, as_json: bool, **options: Any) -> None:
     """
     policy = load_policy(**options)
     catalog = catalog_of(policy)
-    found = [problem_facts(r) for r in (*catalog.refusals, *problems_of(catalog))]
+    refusals = (*catalog.refusals, *problems_of(catalog))
+    found = [problem_facts(r) for r in refusals if not is_for_apps(r)]
+    notes = [r for r in refusals if is_for_apps(r)]
     rules = lint_of(policy, catalog)
     found += [
         {"code": r.code, "subject": r.rule.name, "text": r.text, "details": r.data()}
@@ -44,12 +47,21 @@ def check(*, as_json: bool, **options: Any) -> None:
     warnings = [r for r in rules if r.severity != "error"]
     if as_json:
         told = [warning.data() for warning in warnings]
-        print_json({"tools": len(catalog.tools), "problems": found, "warnings": told})
+        print_json(
+            {
+                "tools": len(catalog.tools),
+                "problems": found,
+                "warnings": told,
+                "notes": [problem_facts(r) for r in notes],
+            }
+        )
     else:
         for problem in found:
             say(f"{problem['subject']}: {problem['text']} [{problem['code']}]", colour="red")
         for warning in warnings:
             note(str(warning), colour="yellow")
+        for refusal in notes:
+            note(problem_line(refusal))
         if not found:
             say(f"{counted(len(catalog.tools), 'tool')}, nothing wrong.", colour="green")
     raise SystemExit(EXIT["not_ok"] if found else EXIT["ok"])

@@ -26,7 +26,7 @@ from toolcrib.policy.value import Policy
 from toolcrib.record import Ledger
 
 from .checking import lint_of, problems_of
-from .mending import mend
+from .mending import is_for_apps, mend
 from .options import catalog_of
 from .output import counted
 from .signs import Sign, State
@@ -188,7 +188,8 @@ class Checkup:
             yield Sign(area="packs", state="fail", text=str(error))
             return
         for refusal in (*catalog.refusals, *problems_of(catalog)):
-            state: State = "note" if refusal.code in _MEANT else "fail"
+            meant = refusal.code in _MEANT or is_for_apps(refusal)
+            state: State = "note" if meant else "fail"
             yield Sign(
                 area="packs",
                 state=state,

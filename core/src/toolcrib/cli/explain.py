@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 
 __all__ = ["decision", "explain"]
+
+
+_DEEPEST = 8
 
 
 @click.command()
@@ -197,13 +202,34 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
     required = schema.get("required", ())
     for name, value in properties.items():
         about = value if isinstance(value, Mapping) else {}
-        kind = about.get("type", "any")
-        kind = " or ".join(kind) if isinstance(kind, list) else kind
+        kind = _kind(about)
         extra = "required" if name in required else "optional"
         if "default" in about:
             extra = f"default {about['default']!r}"
         text = f": {about['description']}" if "description" in about else ""
         yield f"    {name} ({kind}, {extra}){text}"
+
+
+def _kind(schema: Any, depth: int = 0) -> str:
+    """Say in words which values a schema takes: ``array of string or null``."""
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return "any"
+    choices = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if isinstance(choices, list):
+        return "one of " + ", ".join(json.dumps(choice) for choice in choices)
+    for keyword in ("anyOf", "oneOf"):
+        if isinstance(schema.get(keyword), list):
+            kinds = [_kind(each, depth + 1) for each in schema[keyword]]
+            return " or ".join(dict.fromkeys(kinds))
+    if isinstance(schema.get("$ref"), str):
+        return schema["$ref"].rpartition("/")[2] or "any"
+    kind = schema.get("type", "any")
+    kinds = kind if isinstance(kind, list) else [kind]
+    items = schema.get("items")
+    return " or ".join(
+        f"array of {_kind(items, depth + 1)}" if one == "array" and items else str(one)
+        for one in kinds
+    )
 
 
 # -- a projection ------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def _load(reference: str, package: Path) -> Any:
         for part in attribute.split(".") if attribute else ():
             value = getattr(value, part)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the author's own code, shown to them
-        text = f"{reference}: {type(error).__name__}: {error}"
+        text = f"{reference}: {_place(error, package)}{type(error).__name__}: {error}"
         if isinstance(error, ModuleNotFoundError):
             text += "; install what the project needs: pip install -e ."
         complain(text, code=EXIT["not_ok"])
@@ -70,6 +70,20 @@ def _load(reference: str, package: Path) -> Any:
         text = f"import {name} loads {where}, not this project: pip install -e ."
         complain(text, code=EXIT["not_ok"])
     return value
+
+
+def _place(error: BaseException, package: Path) -> str:
+    """Return file and line, in the project's own code, of what an import raised."""
+    if isinstance(error, SyntaxError):
+        return ""  # it says so itself
+    found = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if file.is_relative_to(package.resolve()):
+            found = f"{file}:{trace.tb_lineno}: "
+        trace = trace.tb_next
+    return found
 
 
 _folder = click.argument(
@@ -109,18 +123,22 @@ def check(*, folder: Path, as_json: bool) -> None:
 
     done: list[dict[str, Any]] = []
     for pack_id, (reference, file) in _project(folder).items():
+        stale = False
         if not file.is_file():
             found = ["there is none; write it with: toolcrib manifest write"]
         else:
             try:
                 plugin = _load(reference, file.parent)
                 found = differences(file.read_bytes(), plugin, pack=pack_id)
+                stale = bool(found)
             except (DeclarationError, ManifestError) as error:
                 found = [str(error)]
         done.append({"pack": pack_id, "file": str(file), "differences": found})
         if not as_json:
             for difference in found or ["current"]:
                 say(f"{file}: {difference}", colour="red" if found else "green")
+            if stale:
+                say("Write it again: toolcrib manifest write", colour="yellow")
     if as_json:
         print_json(done)
     wrong = any(one["differences"] for one in done)

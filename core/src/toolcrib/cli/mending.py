@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolcrib.policy.value import Policy
 
 
-__all__ = ["mend"]
+__all__ = ["is_for_apps", "mend"]
 
 # Code → lines; {subject} is what was refused, {pack} its first part, {file} the policy.
 _LINES: dict[str, tuple[str, ...]] = {
@@ -41,10 +41,17 @@ _LINES: dict[str, tuple[str, ...]] = {
 }
 
 
+def is_for_apps(refusal: Refusal) -> bool:
+    """Tell whether a tool is withheld only for want of a part that an app's host has."""
+    return refusal.code == "tool.unmet" and bool(refusal.details.get("only_host"))
+
+
 def mend(refusal: Refusal, policy: Policy) -> tuple[str, ...]:
     """Return lines to write or commands to run; empty where the reason says it all."""
     details = refusal.details
     file = policy.file or places.policy_file()
+    if is_for_apps(refusal):
+        return ("nothing here; an app whose host has it offers the tool",)
     if refusal.code == "tool.unmet":
         return tuple(f"provide {what}" for what in details.get("missing", ()))
     if refusal.code == "pack.contested":

@@ -163,7 +163,10 @@ class TerminalApprover:
         )
         if isinstance(answer, Allow | AllowRule | Deny):
             return answer
-        note(f"{question.tool_id}: {question.id} is open; there is nobody to ask.")
+        note(
+            f"{question.tool_id}: {question.id} is open; there is nobody to ask. Run it at a "
+            f"terminal, or allow it: toolcrib explain {question.tool_id} ARGUMENTS"
+        )
         return None
 
     def _decision(self, key: str, question: Question) -> Decision | None:
