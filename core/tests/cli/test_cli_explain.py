@@ -151,6 +151,9 @@ def test_rules_are_tried_out_on_a_transcript(home, desk, asked):
         ("desk.ping", "stricter")
     ]
     (home.workspace / "same.rules").write_text("")
+    result = home.run("rules", "shadow", "same.rules", "calls.json", "--dialect", "anthropic")
+    assert result.exit_code == 0, result.output
+    assert "it looks like one of openai: passed over" in result.stderr
     assert home.run("rules", "shadow", "same.rules", "calls.json").exit_code == 0
     assert not (home.workspace / "n").exists()
 

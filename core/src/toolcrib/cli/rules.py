@@ -174,7 +174,12 @@ async def _judged(
             note(f"{entry.problem or entry.where + ' is in no form known'}: passed over")
             continue
         view = await session.view(form)
-        for call in view.calls(entry.reply):
+        try:
+            calls = view.calls(entry.reply)
+        except (ValueError, RecursionError) as error:
+            note(f"{entry.where}: {error}: passed over")
+            continue
+        for call in calls:
             item = (await judged(session, view, call)).item
             if item.admitted is not None:
                 yield item.admitted, item.signature
