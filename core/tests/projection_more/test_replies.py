@@ -187,11 +187,9 @@ def test_a_part_of_a_reply_is_as_good_as_the_whole(name, reply):
 @pytest.mark.parametrize(
     ("name", "reply"),
     [
-        ("openai", 7),
         ("openai", {"choices": []}),
         ("openai", {"choices": [{"message": "text"}]}),
         ("openai", {"output": [7, {"type": "message"}]}),
-        ("anthropic", 7),
         ("anthropic", {"content": "text"}),
     ],
 )
@@ -206,7 +204,6 @@ def test_a_reply_without_calls_has_none(name, reply):
         ("openai", {"tool_calls": {"id": "c1"}}),
         ("openai", {"tool_calls": [7]}),
         ("openai", {"tool_calls": [{"id": "c1", "function": "a_b"}]}),
-        ("mcp", 7),
         ("mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}),
         ("mcp", {"jsonrpc": "2.0", "id": 1, "params": 7}),
     ],
@@ -215,6 +212,14 @@ def test_what_stands_where_a_call_should_is_answered(name, reply):
     """It is malformed, and it is not passed over."""
     (call,) = dialect(name).parse(reply).calls
     assert call.problem.code == "call.malformed"
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "mcp"])
+@pytest.mark.parametrize("reply", [7, None, {}])
+def test_what_is_no_reply_at_all_is_not_one_without_calls(name, reply):
+    """An agent's loop would take it for the end."""
+    with pytest.raises(ValueError, match="not a reply in the form of"):
+        dialect(name).parse(reply)
 
 
 def test_a_response_that_is_incomplete_ends_its_last_call():
