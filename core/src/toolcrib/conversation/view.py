@@ -107,6 +107,9 @@ class View:
             One :class:`toolcrib.Call` for each call, in order, malformed ones included.
             A name in a known wrapper is read as the name in it, and what
             ``multi_tool_use.parallel`` holds as calls; ``call.sent`` says so.
+
+        Raises:
+            ValueError: it is no reply in this form; it says what it looks like.
         """
         parsed = self.dialect.parse(reply)
         calls: list[Call] = []
