@@ -35,7 +35,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", re.ASCII)
 _SOURCE = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*", re.ASCII)
 _WIRE = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _PLAIN_LIVE = re.compile(r"[A-Za-z0-9-][A-Za-z0-9_-]*", re.ASCII)
-_SUFFIXED = re.compile(r"_[0-9a-f]{10}$")
+_SUFFIXED = re.compile(r"_[0-9a-f]{10}")
 _UNCLEAN = re.compile(r"[^A-Za-z0-9_-]+")
 
 WIRE_LIMIT = 64
@@ -101,7 +101,7 @@ def wire_name(tool_id: str) -> str:
     else:
         plain = f"{pack}_{rest}"
         fits = True
-    if fits and _WIRE.fullmatch(plain) and not _SUFFIXED.search(plain):
+    if fits and _WIRE.fullmatch(plain) and not _SUFFIXED.fullmatch(plain, len(plain) - 11):
         return plain
     suffix = hashlib.sha256(tool_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     clean = _UNCLEAN.sub("_", plain)[: WIRE_LIMIT - len(suffix) - 1].rstrip("_")

@@ -50,7 +50,8 @@ class ParsedReply:
     digest: str = ""
 
 
-@attrs.frozen(kw_only=True)
+# With a dict, for it lives a moment: writing frozen slots costs more than they save.
+@attrs.frozen(kw_only=True, slots=False)
 class Declared:
     """One tool, ready to be put into a provider's form.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -59,7 +59,7 @@ FOLD_ORDER = (
 )
 
 
-Fate = Literal["send", "look", "quiet"]
+Fate = Literal["send", "look", "quiet", "fold"]
 
 _LOOKED_AT = frozenset({"pattern", "format", "minItems"})
 _QUIET = frozenset({"title", "deprecated", "readOnly", "writeOnly", "unevaluatedProperties"})
@@ -103,6 +103,13 @@ class SchemaLimits:
     characters: int | None = None
     optional: int | None = None
     unions: int | None = None
+    # Those of what is counted over the whole schema, where there is one.
+    counted: tuple[tuple[str, int], ...] = attrs.field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        names = ("properties", "enum_values", "characters", "optional", "unions")
+        most = ((name, getattr(self, name)) for name in names)
+        object.__setattr__(self, "counted", tuple(pair for pair in most if pair[1] is not None))
 
 
 @attrs.frozen(kw_only=True)
@@ -188,14 +195,20 @@ class Profile:
     limits: SchemaLimits = attrs.field(factory=SchemaLimits)
     # Keywords of a scalar that may be copied without a look, filled in below.
     simple: frozenset[str] = attrs.field(init=False, repr=False, eq=False)
-    # What becomes of each other keyword: sent, looked at first, or left out quietly.
+    # What becomes of each other keyword: sent, looked at first, left out quietly, or said
+    # in the description and no loss.
     fates: Mapping[str, Fate] = attrs.field(init=False, repr=False, eq=False)
+    # What was worked out for scalars, by their keywords.
+    plans: dict[tuple[str, ...], Any] = attrs.field(
+        init=False, repr=False, eq=False, factory=dict
+    )
 
     def __attrs_post_init__(self) -> None:
         plain = self.keeps - _LOOKED_AT
         containers = {"default", "examples", "additionalProperties", "uniqueItems"}
         object.__setattr__(self, "simple", (plain - containers) | {"type", "description"})
-        fates: dict[str, Fate] = dict.fromkeys(_QUIET, "quiet")
+        fates: dict[str, Fate] = dict.fromkeys(ANNOTATIONS, "fold")
+        fates |= dict.fromkeys(_QUIET, "quiet")
         fates |= dict.fromkeys(plain | {"description"}, "send")
         fates |= dict.fromkeys(self.keeps & _LOOKED_AT, "look")
         fates |= dict.fromkeys(STRUCTURE, "quiet")

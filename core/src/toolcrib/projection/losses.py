@@ -13,7 +13,7 @@ from toolcrib import canonical
 from .facts import FOLD_ORDER
 
 
-__all__ = ["ROOT", "Loss", "Unfit", "fold", "in_words", "matches"]
+__all__ = ["ROOT", "Loss", "Unfit", "as_json", "fold", "in_order", "in_words", "matches"]
 
 # The JSON pointer of the root.
 ROOT = ""
@@ -65,7 +65,7 @@ def matches(loss: Loss, forbidden: frozenset[str]) -> bool:
     return "*" in forbidden and loss.kind != "closed"
 
 
-def fold(wire: dict[str, Any], parts: Iterable[str]) -> None:
+def fold(wire: dict[str, Any], *parts: str) -> None:
     """Append one parenthesis to a node's description."""
     text = "; ".join(parts)
     if not text:
@@ -82,15 +82,20 @@ def _place(keyword: str) -> tuple[int, str]:
     return _ORDER.get(keyword, 99), keyword
 
 
+def in_order(keywords: Iterable[str]) -> list[str]:
+    """Sort keywords into the order in which a description says them."""
+    return sorted(keywords, key=_place)
+
+
 def in_words(folded: Mapping[str, Any]) -> list[str]:
     """Say constraints in a fixed order, values as JSON."""
     if folded.keys().isdisjoint(_WORDY):
         if len(folded) == 1:
             ((keyword, value),) = folded.items()
-            return [f"{keyword}={_json(value)}"]
-        return [f"{keyword}={_json(folded[keyword])}" for keyword in sorted(folded, key=_place)]
+            return [f"{keyword}={as_json(value)}"]
+        return [f"{keyword}={as_json(folded[keyword])}" for keyword in in_order(folded)]
     words = []
-    for keyword in sorted(folded, key=_place):
+    for keyword in in_order(folded):
         if keyword in ("then", "else") and "if" in folded:
             continue
         value = folded[keyword]
@@ -103,7 +108,7 @@ def in_words(folded: Mapping[str, Any]) -> list[str]:
         elif keyword == "if":
             words += _conditional(value, folded.get("then"), folded.get("else"))
         else:
-            words.append(f"{keyword}={_json(value)}")
+            words.append(f"{keyword}={as_json(value)}")
     return words
 
 
@@ -122,11 +127,11 @@ def _conditional(condition: Any, then: Any, otherwise: Any) -> list[str]:
         if branch is None or branch is True:
             continue
         needs: Any = branch.get("required") if isinstance(branch, Mapping) else None
-        premise = compared or _json(condition)
+        premise = compared or as_json(condition)
         if needs and branch.keys() == {"required"}:
             words.append(f"{joint} {premise}, {_listed(needs)} required")
         else:
-            words.append(f"{joint} {premise}, {_json(branch)}")
+            words.append(f"{joint} {premise}, {as_json(branch)}")
     return words
 
 
@@ -141,13 +146,13 @@ def _comparison(condition: Any) -> str | None:
         if not isinstance(sub, Mapping) or sub.keys() - {"type"} not in ({"const"}, {"enum"}):
             return None
         if "const" in sub:
-            said.append(f"{name} is {_json(sub['const'])}")
+            said.append(f"{name} is {as_json(sub['const'])}")
         else:
-            said.append(f"{name} is one of {_json(sub['enum'])}")
+            said.append(f"{name} is one of {as_json(sub['enum'])}")
     return " and ".join(said) or None
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
     """Write a value as JSON, bounded and with readable letters."""
     kind = value.__class__
     if kind is int:

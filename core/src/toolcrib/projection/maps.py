@@ -66,7 +66,7 @@ def _map_key(
     wire, _ = walk.visit(walk, key, f"{at}/propertyNames")
     if len(patterns) > 1 or (patterns and extra is not False):
         walk.lose(at, "patternProperties", "widened", "which value goes with which key")
-        fold(wire, [_keys_match(patterns)])
+        fold(wire, _keys_match(patterns))
     return wire
 
 

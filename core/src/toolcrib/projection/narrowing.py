@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .facts import ANNOTATIONS, Profile
+from .facts import Profile
+from .leaves import OF_SCALARS
 from .lists import array
 from .losses import ROOT, Unfit
 from .objects import obj
@@ -19,17 +20,6 @@ from .walk import Node, Walk
 
 __all__ = ["narrow"]
 
-_OF_SCALARS = ANNOTATIONS | {
-    "type",
-    "enum",
-    "pattern",
-    "format",
-    "minimum",
-    "maximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-}
 _COMBINED = frozenset({"$ref", "allOf", "anyOf", "oneOf", "enum", "const"})
 _KINDS = SCALARS | {"null", "object", "array"}
 
@@ -62,7 +52,7 @@ def visit(walk: Walk, schema: Any, at: str) -> Node:
         if kind.__class__ is str and kind in SCALARS:
             if schema.keys() <= walk.profile.simple:
                 return dict(schema), None
-            if schema.keys() <= _OF_SCALARS:
+            if schema.keys() <= OF_SCALARS:
                 if "enum" in schema:
                     return values(walk, schema, at)
                 return scalar(walk, schema, at)
@@ -113,14 +103,19 @@ def _without_type(walk: Walk, node: dict[str, Any], at: str) -> Node:
     return untyped(walk, node, at)
 
 
+# What a walk counts: which keyword makes it, and how it is said.
+_LIMITED = {
+    "properties": ("properties", "properties"),
+    "enum_values": ("enum", "enum members"),
+    "characters": ("properties", "characters of names and members"),
+    "optional": ("required", "properties that may be left out"),
+    "unions": ("anyOf", "parameters of several types"),
+}
+
+
 def _check_limits(walk: Walk) -> None:
-    limits = walk.profile.limits
-    for keyword, used, most, what in (
-        ("properties", walk.properties, limits.properties, "properties"),
-        ("enum", walk.enum_values, limits.enum_values, "enum members"),
-        ("properties", walk.characters, limits.characters, "characters of names and members"),
-        ("required", walk.optional, limits.optional, "properties that may be left out"),
-        ("anyOf", walk.unions, limits.unions, "parameters of several types"),
-    ):
-        if most is not None and used > most:
+    for counted, most in walk.profile.limits.counted:
+        used = getattr(walk, counted)
+        if used > most:
+            keyword, what = _LIMITED[counted]
             raise Unfit(ROOT, keyword, f"{used} {what}, at most {most} are accepted")

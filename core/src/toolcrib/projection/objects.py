@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from .inverse import Step
+from .leaves import leaf, or_null
 from .losses import Unfit, in_words
 from .maps import map_, which, with_required
 from .reading import escape
-from .scalars import SCALARS, carry, finished
+from .scalars import carry, finished
 from .walk import Node, Walk
 
 
@@ -93,49 +94,43 @@ def _properties(
     """Rewrite named properties; return them, what undoes them, and which are required."""
     sent: dict[str, Any] = {}
     fields: dict[str, list[Any]] = {}
-    needed: list[str] = []
-    names = properties if walk.profile.key_pattern is None else _names(walk, properties, at)
+    names = _names(walk, properties, at)
     all_needed = walk.profile.absent == "null"
     _enter(walk, properties, at)
-    simple = walk.profile.simple
     for name, sub in properties.items():
-        if all_needed and name not in wanted and _is_plain(sub, simple):
-            # The commonest property by far: a scalar that may be left out.
-            wire_name = names[name] if names is not properties else name
-            sent[wire_name] = {**sub, "type": [sub["type"], "null"]}
-            fields[wire_name] = [name, True, None]
-            needed.append(wire_name)
+        wire_name = names[name]
+        required = name in wanted
+        drops = all_needed and not required
+        wire = leaf(walk, sub, at, name, null=drops) if sub.__class__ is dict else None
+        if wire is not None:
+            sent[wire_name] = wire
+            if drops or wire_name != name:
+                fields[wire_name] = [name, drops, None]
+            if not required and not drops:
+                walk.optional += not walk.inlining
             continue
         below = f"{at}/properties/{escape(name)}"
         if sub is False:
             walk.lose(below, "false", "dropped", "never accepted")
             continue
-        wire_name = name if names is properties else names[name]
-        if name in wanted:
+        if required:
             sent[wire_name], step = walk.visit(walk, sub, below)
             drops = False
         else:
             sent[wire_name], step, drops = _optional(walk, sub, below)
         if step is not None or drops or wire_name != name:
             fields[wire_name] = [name, drops, step]
-        if all_needed or name in wanted:
-            needed.append(wire_name)
     walk.level -= 1
-    return sent, fields, needed
-
-
-def _is_plain(sub: Any, simple: frozenset[str]) -> bool:
-    """Tell whether a property is a scalar that is sent as it is."""
-    if sub.__class__ is not dict:
-        return False
-    kind = sub.get("type")
-    return kind.__class__ is str and kind in SCALARS and sub.keys() <= simple
+    if all_needed:
+        return sent, fields, list(sent)
+    return sent, fields, [n for name, n in names.items() if name in wanted and n in sent]
 
 
 def _names(walk: Walk, properties: Mapping[str, Any], at: str) -> Mapping[str, str]:
-    if at == "" or walk.profile.keys_everywhere:
+    profile = walk.profile
+    if profile.key_pattern is not None and (at == "" or profile.keys_everywhere):
         return sent_names(walk, properties, at)
-    return {name: name for name in properties}
+    return dict(zip(properties, properties, strict=True))
 
 
 def _enter(walk: Walk, properties: Mapping[str, Any], at: str) -> None:
@@ -168,23 +163,7 @@ def _optional(walk: Walk, sub: Any, at: str) -> tuple[dict[str, Any], Step, bool
             # Leaving it out means null, and null can be said: nothing to undo.
             return wire, step, False
         raise Unfit(at, "type", "tri_state: null is a value, so it cannot mean absent")
-    return _or_null(wire), step, True
-
-
-def _or_null(wire: dict[str, Any]) -> dict[str, Any]:
-    """Admit a null that stands for absence."""
-    kind = wire.get("type")
-    if "enum" not in wire and "anyOf" not in wire:
-        if kind.__class__ is str and kind in SCALARS:
-            wire["type"] = [kind, "null"]
-            return wire
-        if isinstance(kind, list):
-            wire["type"] = [*kind, "null"]
-            return wire
-    about: dict[str, Any] = {k: wire.pop(k) for k in ("title", "description") if k in wire}
-    if wire.keys() == {"anyOf"}:
-        return {**about, "anyOf": [*wire["anyOf"], {"type": "null"}]}
-    return {**about, "anyOf": [wire, {"type": "null"}]}
+    return or_null(wire), step, True
 
 
 def _admits_null(walk: Walk, sub: Any, at: str, depth: int) -> bool:

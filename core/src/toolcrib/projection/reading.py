@@ -73,8 +73,8 @@ KNOWN = (
         "contentMediaType",
     }
 )
-# Nodes of these keywords alone are the same in every draft.
-_NEVER_OLD = KNOWN - {"items", "exclusiveMinimum", "exclusiveMaximum"}
+# Nodes of these keywords alone are the same in every draft, but for lists of items.
+_SELDOM_OLD = KNOWN - {"exclusiveMinimum", "exclusiveMaximum"}
 _OLD = frozenset({"definitions", "dependencies", "additionalItems", "nullable"})
 _DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
 
@@ -84,7 +84,7 @@ def modern(node: Mapping[str, Any], at: str) -> dict[str, Any]:
 
     Only the node itself is copied; what is below it is read when it is reached.
     """
-    if node.keys() <= _NEVER_OLD:
+    if node.keys() <= _SELDOM_OLD and not isinstance(node.get("items"), list):
         return dict(node)
     out = {key: value for key, value in node.items() if key in KNOWN}
     if not node.keys().isdisjoint(_DYNAMIC):

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["Rewritten"]
 
 
-@attrs.frozen(kw_only=True)
+# With a dict, for it lives a moment: writing frozen slots costs more than they save.
+@attrs.frozen(kw_only=True, slots=False)
 class Rewritten:
     """A schema as one form of a dialect says it.
 

@@ -14,9 +14,14 @@ from .walk import Walk
 __all__ = ["alternatives", "only_required", "root"]
 
 
+_COMBINED = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"})
+
+
 def root(walk: Walk) -> dict[str, Any]:
     """Bring the root into the form of an object, or decide to wrap it."""
     node = modern(walk.document.root, "")
+    if node.get("type") == "object" and node.keys().isdisjoint(_COMBINED):
+        return node
     for _ in range(32):
         if "$ref" not in node:
             break

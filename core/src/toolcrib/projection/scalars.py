@@ -23,6 +23,7 @@ __all__ = [
     "listed_types",
     "or_null",
     "scalar",
+    "texts",
     "untyped",
     "values",
 ]
@@ -33,6 +34,7 @@ SCALARS = frozenset({"string", "integer", "number", "boolean"})
 _FANCY = re.compile(r"\(\?[=!<P(#aiLmsux-]|\\[1-9]|\\[bBkAZ]")
 _MOST_MEMBERS = 1_000
 _SAMPLE = 10
+_TEXT = frozenset({str})
 
 _FOR_TYPE: Mapping[str, frozenset[str]] = {
     "string": frozenset(
@@ -64,12 +66,13 @@ def carry(
     fates = walk.profile.fates
     for keyword, value in node.items():
         fate = fates.get(keyword)
+        if fate == "quiet":
+            continue
         if fate == "send" or (fate == "look" and _may_send(walk, keyword, value)):
             wire[keyword] = value if value.__class__ in ATOMS else copied(value)
-        elif fate == "quiet" or (value is None and keyword == "default"):
-            continue
-        elif keyword in ANNOTATIONS:
-            folded[keyword] = value
+        elif fate == "fold":
+            if value is not None or keyword != "default":
+                folded[keyword] = value
         elif keyword.startswith("exclusiveM") and walk.profile.inclusive:
             _inclusive(keyword, value, kind, wire, folded)
             if keyword in folded:
@@ -111,10 +114,8 @@ def _inclusive(
 
 def finished(wire: dict[str, Any], folded: Mapping[str, Any], *more: str) -> None:
     """Fold what is left into the description."""
-    if folded:
-        fold(wire, [*more, *in_words(folded)] if more else in_words(folded))
-    elif more:
-        fold(wire, more)
+    if folded or more:
+        fold(wire, *more, *in_words(folded))
 
 
 def scalar(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
@@ -153,7 +154,7 @@ def values(walk: Walk, node: Mapping[str, Any], at: str) -> Node:
     """Rewrite ``enum`` and ``const`` to enums of the types that may be sent."""
     declared = node.get("type")
     members = [node["const"]] if "const" in node else node["enum"]
-    if declared == "string" and len(members) <= _MOST_MEMBERS and _all_texts(walk, members):
+    if declared == "string" and texts(walk, members):
         wire, folded = carry(walk, node, at)
         finished(wire, folded)
         return {"type": "string", "enum": list(members), **wire}, None
@@ -186,19 +187,20 @@ def _structured_values(
     bare = {k: v for k, v in node.items() if k not in ("enum", "const", "type")}
     wire, _ = carry(walk, bare, at)
     walk.lose(at, "enum", "folded")
-    fold(wire, in_words({"enum": members}))
+    fold(wire, *in_words({"enum": members}))
     return wire, None
 
 
-def _all_texts(walk: Walk, members: Any) -> bool:
-    """Tell whether an enum is one of texts that is sent as it is: the commonest kind."""
-    if any(member.__class__ is not str for member in members):
+def texts(walk: Walk, members: Any) -> bool:
+    """Tell whether an enum is one of texts that is sent as it is, the commonest; count it."""
+    if not 0 < len(members) <= _MOST_MEMBERS or not _TEXT.issuperset(map(type, members)):
         return False
-    limits = walk.profile.limits
-    if limits.enum_values is not None:
+    if "string" not in walk.profile.enum_types:
+        return False
+    if walk.profile.limits.enum_values is not None:
         walk.enum_values += len(members)
         walk.characters += sum(map(len, members))
-    return "string" in walk.profile.enum_types and len(members) > 0
+    return True
 
 
 def _said(
@@ -316,7 +318,7 @@ def _split(walk: Walk, node: dict[str, Any], kinds: list[str], at: str) -> Node:
         wire = wires[0]
         inner = wire.pop("description", None)
         if inner is not None:
-            fold(about, [inner.strip("()")])
+            fold(about, inner.strip("()"))
         finished(about, folded)
         return {**wire, **about, "nullable": True}, or_null(walk, [wire], steps, at)
     walk.unions += not walk.inlining

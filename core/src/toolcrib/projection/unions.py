@@ -42,7 +42,7 @@ def union(walk: Walk, node: dict[str, Any], at: str) -> Node:
     if only_required(branches) and node.get("properties"):
         bare = {key: value for key, value in node.items() if key != keyword}
         walk.lose(at, keyword, "folded")
-        fold(bare, [alternatives(branches, keyword)])
+        fold(bare, alternatives(branches, keyword))
         return walk.visit(walk, bare, at)
     base = {k: v for k, v in node.items() if k != keyword and k not in ANNOTATIONS}
     base.pop("$defs", None)
