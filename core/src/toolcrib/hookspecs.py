@@ -70,7 +70,8 @@ def toolcrib_signature(
 
     Answered by the tool's own pack. Called with validated arguments, before any effect.
 
-    Silence or error: everything declared, on any resource, and a person is asked.
+    Silence or error: everything declared, on any resource, and a person is asked. A
+    ``ToolFailure`` says that the call cannot do its work, and refuses it: nobody is asked.
     """
 
 

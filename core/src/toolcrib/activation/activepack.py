@@ -120,7 +120,11 @@ class ActivePack:
     async def signature(
         self, tool: Tool, arguments: Mapping[str, Any], host: PackHost | None = None
     ) -> Signature | None:
-        """Return what a call touches; None if the pack does not say: then it is asked."""
+        """Return what a call touches; None if the pack does not say: then it is asked.
+
+        Raises:
+            ToolFailure: the pack can tell already that the call cannot do its work.
+        """
         caller = self._hooks.get("toolcrib_signature")
         if caller is None:
             return None
@@ -132,6 +136,8 @@ class ActivePack:
                 value = await self._run(function, None)
             else:
                 value = await self._paced(tool.id, function)
+        except ToolFailure:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever the pack raised
             self._problem("toolcrib_signature", f"for {tool.id}: {say(error)}")
             return None

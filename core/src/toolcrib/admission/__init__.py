@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .checking import checked
+from .checking import checked, hopeless
 from .stage import admit, check_output
 
 
-__all__ = ["admit", "check_output", "checked"]
+__all__ = ["admit", "check_output", "checked", "hopeless"]

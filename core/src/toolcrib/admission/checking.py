@@ -20,7 +20,7 @@ from .arguments import MAX_BYTES, MAX_DEPTH, read
 from .saying import Wire, facts, say
 
 
-__all__ = ["checked"]
+__all__ = ["checked", "hopeless"]
 
 _FAILURES = {
     NotFound: "tool.not_found",
@@ -51,9 +51,22 @@ async def checked(
     except KeyboardInterrupt:
         raise
     except Exception as error:  # noqa: BLE001 - a pack's code may raise anything
-        wire = _wire(admitted, inverse, repairs) if isinstance(error, Invalid) else None
-        return _refusal(admitted, error, wire)
+        if isinstance(error, ToolFailure):
+            return hopeless(admitted, error, inverse=inverse, repairs=repairs)
+        return _refusal(admitted, error, None)
     return admitted
+
+
+def hopeless(
+    admitted: AdmittedCall,
+    failure: ToolFailure,
+    *,
+    inverse: Any = None,
+    repairs: frozenset[str] = LOSSLESS,
+) -> Refusal:
+    """Refuse a call whose pack says, before it ran, that it cannot do its work."""
+    wire = _wire(admitted, inverse, repairs) if isinstance(failure, Invalid) else None
+    return _refusal(admitted, failure, wire)
 
 
 def _refusal(admitted: AdmittedCall, error: Exception, wire: Wire | None) -> Refusal:

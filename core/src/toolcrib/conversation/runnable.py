@@ -37,7 +37,11 @@ class RunnablePack(Protocol):
     async def signature(
         self, tool: Tool, arguments: Mapping[str, Any], host: PackHost | None = None
     ) -> Signature | None:
-        """Return what a call touches; None if the pack does not say."""
+        """Return what a call touches; None if the pack does not say.
+
+        Raises:
+            ToolFailure: the call cannot do its work.
+        """
 
     async def retry(self, tool: Tool, failure: BaseException, attempt: int) -> bool | float:
         """Return whether to try a failed call again."""

@@ -26,6 +26,7 @@ from .item import Item
 
 
 if TYPE_CHECKING:
+    from toolcrib.projection import Inverse
     from toolcrib.record import Replay
     from toolcrib.tool import Tool
 
@@ -197,9 +198,13 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
     item.admitted = admitted
     item.place, item.pack = session.workspace, pack
     if pack.has("toolcrib_signature"):
-        item.signature = await pack.signature(
-            tool, admitted.arguments, session.host_of(pack.id)
-        )
+        try:
+            item.signature = await pack.signature(
+                tool, admitted.arguments, session.host_of(pack.id)
+            )
+        except ToolFailure as failure:
+            inverse = _inverse(view, call) if inverted else None
+            return admission.hopeless(admitted, failure, inverse=inverse)
     return await _resolved(item, pack) if "resolve" in tool.companions else None
 
 
@@ -222,10 +227,7 @@ async def _resolved(item: Item, pack: RunnablePack) -> Refusal | None:
 async def _admit(
     session: Session, view: View | None, call: Call, tool: Tool, pack: RunnablePack
 ) -> AdmittedCall | Refusal:
-    projected = None
-    if view is not None and not view.direct:
-        projected = view.projection(call.wire_name)
-    inverse = projected.inverse if projected is not None else None
+    inverse = _inverse(view, call) if view is not None else None
     wanted = session.toolbox.policy.optional_repairs
     repairs = LOSSLESS | wanted if wanted else LOSSLESS
     admitted = admission.admit(
@@ -248,6 +250,12 @@ async def _admit(
         return pack.verify(tool.id, "check", partial(check, *leading, **arguments))
 
     return await admission.checked(admitted, verify, inverse=inverse, repairs=repairs)
+
+
+def _inverse(view: View, call: Call) -> Inverse | None:
+    """Return what undoes the rewriting of the tool's schema that the model saw."""
+    projected = None if view.direct else view.projection(call.wire_name)
+    return None if projected is None else projected.inverse
 
 
 async def _guarded(
