@@ -27,8 +27,10 @@ from .ledger import Ledger
 
 __all__ = ["MemoryLedger"]
 
-#: So much may wait to be written as rows; then it is, in one go.
+#: So much may wait to be written as rows; beyond it, the oldest is, so much at a time: all
+#: at once would hold up an event loop for a second.
 _MOST_WAITING: Final = 40_000
+_AT_ONCE: Final = 200
 
 
 class MemoryLedger(Ledger):
@@ -95,7 +97,7 @@ class MemoryLedger(Ledger):
             now = self._clock()
             self._waiting.append((now, MemoryLedger._write_end, outcome, diagnostics))
             if len(self._waiting) > _MOST_WAITING:
-                self._settle()
+                self._settle(_AT_ONCE)
         return True
 
     def refusal(
@@ -131,6 +133,8 @@ class MemoryLedger(Ledger):
                 self._keys.add((conversation, call.response_digest, call.position))
             noted = (outcome, call, conversation, facts)
             self._waiting.append((self._clock(), MemoryLedger._write_refusal, *noted))
+            if len(self._waiting) > _MOST_WAITING:
+                self._settle(_AT_ONCE)
         return True
 
     def _known(self, call: Call, conversation: str) -> bool:
@@ -197,13 +201,17 @@ class MemoryLedger(Ledger):
             return None
         return super().find_batch(conversation, response_digest)
 
-    def _settle(self) -> None:
-        """Make rows of what was noted."""
+    def _settle(self, most: int | None = None) -> None:
+        """Make rows of what was noted, or of the oldest of it."""
         if not self._waiting:
             return
-        waiting, self._waiting = self._waiting, []
-        self._keys = set()
-        self._running = set()
+        if most is None:
+            waiting, self._waiting = self._waiting, []
+            self._keys = set()
+            self._running = set()
+        else:
+            # Keys stay: who asks for one of them looks into the tables then.
+            waiting, self._waiting = self._waiting[:most], self._waiting[most:]
         clock = self._clock
         self._execute("BEGIN")
         try:
