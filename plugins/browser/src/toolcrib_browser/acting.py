@@ -12,7 +12,18 @@ import attrs
 
 from toolcrib import Context, Failed, Result, ToolFailure, Uncertain
 
-from .actions import Action, Click, Fill, Press, Type, Upload, refs_of, told
+from .actions import (
+    Action,
+    Check,
+    Click,
+    Drag,
+    Fill,
+    Press,
+    Type,
+    Upload,
+    refs_of,
+    told,
+)
 from .arriving import Arrival
 from .desk import Desk
 from .elements import Element, Sight
@@ -68,41 +79,45 @@ class Acting:
             tab = desk.tab(wish.page)
             async with answering(self._ctx, desk, tab):
                 doing = await self._prepared(tab)
-                await desk.allow(tab, {wish.origin, *wish.origins})
-            before, generation = tab.last, tab.generation
-            moment = Moment(
-                accept=wish.accept_dialogs,
-                dialog_text=wish.dialog_text,
-                files=isinstance(wish.action, Upload),
+            try:
+                return await self._acted(tab, doing)
+            finally:
+                doing.release()
+
+    async def _acted(self, tab: Tab, doing: Doing) -> Result:
+        """Do what is made ready, and look at what came of it."""
+        desk, wish = self._desk, self._wish
+        async with answering(self._ctx, desk, tab):
+            await desk.allow(tab, {wish.origin, *wish.origins})
+        before = tab.looks.get(wish.snapshot)
+        moment = Moment(
+            accept=wish.accept_dialogs,
+            dialog_text=wish.dialog_text,
+            files=isinstance(wish.action, Upload),
+        )
+        async with desk.watching(tab, moment):
+            arrival = Arrival(self._ctx, desk, tab, moment)
+            await self._performed(tab, doing, moment)
+            await self._pressed(tab, doing, moment)
+            view = wish.view
+            if wish.changes and before is not None:
+                view = attrs.evolve(view, since=before)
+            try:
+                seen = await arrival.seen(view)
+            except PageHungError:
+                await hung(desk, tab, done=True)
+            except Exception as error:  # noqa: BLE001 - told apart below
+                if tab.dead or is_gone(error) or not desk.alive:
+                    self._lost(tab)
+                return not_observed(desk, tab, told(wish.action), moment)
+        blocked = moment.blocked()
+        if blocked is not None:
+            text = (
+                f"It was done ({told(wish.action)}), but {blocked.text}. What the site did "
+                f"by then cannot be known.{way_to(blocked)}"
             )
-            async with desk.watching(tab, moment):
-                arrival = Arrival(self._ctx, desk, tab, moment)
-                await self._performed(tab, doing, moment)
-                view = wish.view
-                if wish.changes and before is not None:
-                    view = attrs.evolve(view, since=before)
-                # A guard whose document is gone did its work: the press went through.
-                ended = asyncio.ensure_future(
-                    doing.end() if tab.generation == generation else _not_stopped()
-                )
-                try:
-                    seen = await arrival.seen(view)
-                except PageHungError:
-                    await hung(desk, tab, done=True)
-                except Exception as error:  # noqa: BLE001 - told apart below
-                    if tab.dead or is_gone(error) or not desk.alive:
-                        self._lost(tab)
-                    return not_observed(desk, tab, told(wish.action), moment)
-                if await ended:
-                    await self._stopped(tab)
-            blocked = moment.blocked()
-            if blocked is not None:
-                text = (
-                    f"It was done ({told(wish.action)}), but {blocked.text}. What the site did "
-                    f"by then cannot be known.{way_to(blocked)}"
-                )
-                raise Uncertain(await with_look(desk, tab, text), code="browser.new_origin")
-            return shown(desk, tab, seen, moment, did=told(wish.action))
+            raise Uncertain(await with_look(desk, tab, text), code="browser.new_origin")
+        return shown(desk, tab, seen, moment, did=told(wish.action))
 
     async def _prepared(self, tab: Tab) -> Doing:
         """Find the elements, and make ready what goes into them."""
@@ -113,7 +128,7 @@ class Acting:
             found = await sight.elements(
                 refs,
                 facts=isinstance(wish.action, Fill | Type | Upload),
-                guarded=isinstance(wish.action, Click),
+                guarded=isinstance(wish.action, Click | Check | Drag | Upload),
             )
             elements: Mapping[str, Element] = {e.ref: e for e in found}
         else:
@@ -152,10 +167,29 @@ class Acting:
         enter = isinstance(action, Press) or (isinstance(action, Fill) and action.submit)
         return enter and moment.restless and type(error).__name__ == "TimeoutError"
 
-    async def _stopped(self, tab: Tab) -> NoReturn:
+    async def _pressed(self, tab: Tab, doing: Doing, moment: Moment) -> None:
+        """See that what was pressed is what was seen."""
+        guard = doing.guard
+        if guard is None:
+            return
+        # A box that is as it is wanted is not pressed, and neither is a field for files.
+        always = isinstance(self._wish.action, Click | Drag)
+        if always and not await guard.verdict():
+            if tab.dead or not self._desk.alive:
+                self._lost(tab)
+            text = (
+                f"It was done ({told(self._wish.action)}), but the page kept the press from "
+                "being watched: whether the element still read as in the snapshot, and what "
+                f"was pressed, cannot be known.{_also(moment)}"
+            )
+            raise Uncertain(await with_look(self._desk, tab, text), code="browser.unwatched")
+        if guard.stopped:
+            await self._stopped(tab, moment)
+
+    async def _stopped(self, tab: Tab, moment: Moment) -> NoReturn:
         text = (
             "The element read differently at the moment of the press than in the snapshot, so "
-            "the press was stopped and nothing was done."
+            f"the press was stopped and nothing was done.{_also(moment)}"
         )
         raise Failed(await with_look(self._desk, tab, text), code="browser.changed")
 
@@ -168,17 +202,18 @@ class Acting:
             raise error
         if tab.dead or is_gone(error) or not desk.alive:
             self._lost(tab)
-        await doing.end()
         try:
             await tab.ask(tab.page.evaluate("1"), _PATIENCE)
         except PageHungError:
             await hung(desk, tab, done=True)
         except Exception:  # noqa: BLE001, S110 - it went elsewhere meanwhile
             pass
+        if doing.guard is not None and doing.guard.stopped:
+            await self._stopped(tab, moment)
         why = obstacle(error)
         begun = "performing " in str(error) or bool(moment.happened) or bool(doing.steps)
         way = f" Before that: {', '.join(doing.steps)}." if doing.steps else ""
-        seen = "".join(f" {h.text[:1].upper()}{h.text[1:]}." for h in moment.happened)
+        seen = _also(moment)
         if begun:
             text = f"It was begun ({what}) and not finished{_because(why)}.{way}{seen}"
             raise Uncertain(await with_look(desk, tab, text), code="browser.unfinished")
@@ -196,8 +231,8 @@ class Acting:
         raise Uncertain(text, code="browser.lost")
 
 
-async def _not_stopped() -> bool:
-    return False
+def _also(moment: Moment) -> str:
+    return "".join(f" {h.text[:1].upper()}{h.text[1:]}." for h in moment.happened)
 
 
 def _because(why: str | None) -> str:
@@ -208,4 +243,5 @@ async def _ending(work: asyncio.Future[None], doing: Doing) -> None:
     """See an action to its end that nobody waits for any more."""
     with contextlib.suppress(Exception):
         await work
-    await doing.end()
+    if doing.guard is not None:
+        await doing.guard.end()

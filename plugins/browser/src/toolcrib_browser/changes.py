@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import difflib
 
+from collections import Counter
+from collections.abc import Sequence
+
+import attrs
+
 from .outline import Outline
 
 
-__all__ = ["changes"]
+__all__ = ["Changes", "changes"]
 
 #: Above this many lines that differ, comparing them costs more than showing the page.
 _MOST = 1500
+#: Above this many pairs of equal lines, finding which moved could take for ever.
+_PAIRS = 20_000
 
 
-def changes(before: Outline, after: Outline, *, most: int) -> str | None:
-    """Return the lines that came and went; empty if none, None if it is mostly new.
+@attrs.frozen
+class Changes:
+    """What differs.
+
+    Attributes:
+        text: The lines that came and went; empty if none.
+        refs: The refs that can be read in it.
+    """
+
+    text: str = ""
+    refs: frozenset[str] = frozenset()
+
+
+def changes(before: Outline, after: Outline, *, most: int) -> Changes | None:
+    """Return what came and went, or None if it is mostly new.
 
     Args:
         before: The tree as it was.
         after: The tree as it is.
         most: Bytes of the answer above which showing the page is better.
     """
-    old = [node.line(focus=False) for node in before.nodes]
-    new = [node.line(focus=False) for node in after.nodes]
+    old, new = before.steady(), after.steady()
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
@@ -31,14 +50,12 @@ def changes(before: Outline, after: Outline, *, most: int) -> str | None:
         tail += 1
     gone, came = old[head : len(old) - tail], new[head : len(new) - tail]
     if not gone and not came:
-        return ""
+        return Changes()
     if len(gone) > _MOST or len(came) > _MOST:
         return None
     out: list[str] = []
-    matcher = difflib.SequenceMatcher(None, gone, came, autojunk=False)
-    for word, first, last, start, stop in matcher.get_opcodes():
-        if word == "equal":
-            continue
+    refs: set[str] = set()
+    for first, last, start, stop in _differences(gone, came):
         out += [f"gone  {line}" for line in gone[first:last]]
         holder = ""
         for place in range(head + start, head + stop):
@@ -47,7 +64,19 @@ def changes(before: Outline, after: Outline, *, most: int) -> str | None:
                 holder = found
                 out.append(f"in {holder}:" if holder else "at the top:")
             out.append(f"new   {new[place]}")
+            refs |= {holder, after.nodes[place].ref}
     text = "\n".join(out)
     if len(text.encode()) > most or len(out) > max(12, len(new)):
         return None
-    return text
+    return Changes(text, frozenset(refs - {""}))
+
+
+def _differences(
+    gone: Sequence[str], came: Sequence[str]
+) -> Sequence[tuple[int, int, int, int]]:
+    """Return which lines of the one stand where which of the other do not."""
+    here, there = Counter(gone), Counter(came)
+    if sum(count * there[line] for line, count in here.items()) > _PAIRS:
+        return [(0, len(gone), 0, len(came))]
+    matcher = difflib.SequenceMatcher(None, gone, came, autojunk=False)
+    return [(a, b, c, d) for word, a, b, c, d in matcher.get_opcodes() if word != "equal"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import attrs
 
@@ -14,6 +13,8 @@ from toolcrib import Failed, Refused
 
 from .desk import Desk
 from .failing import with_look
+from .guarding import Guard
+from .inside import asked
 from .observing import look
 from .origins import origin_of, shown_url
 from .outline import Node, parse
@@ -21,53 +22,12 @@ from .tabs import Look, Tab
 
 
 if TYPE_CHECKING:
-    from playwright.async_api import Frame, JSHandle
+    from playwright.async_api import Frame
 
 
 __all__ = ["Element", "Sight"]
 
-_RESOLVE = 500
-#: Run on an element before something is done with it: facts, and a guard that stops a
-#: press if the element reads differently when it comes than it does now.
-_GUARD = """e => {
-  const words = () => [e.getAttribute('aria-label'), e.getAttribute('href'),
-    (e.textContent || '').slice(0, 2000), e.tagName === 'INPUT' ? e.type : '',
-    ['submit', 'button', 'reset'].includes(e.type) ? e.value : ''].join('\\u0000');
-  const before = words();
-  const state = {stopped: false, open: true};
-  const names = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick',
-    'contextmenu', 'dblclick'];
-  const listen = event => {
-    if (!state.open || !event.isTrusted || !event.composedPath().includes(e)) return;
-    if (event.type === 'pointerdown') {
-      if (words() === before) { state.open = false; return; }
-      state.stopped = true;
-    }
-    if (!state.stopped) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-  };
-  const view = e.ownerDocument.defaultView;
-  // One that a cancelled call left behind must not stop the press of another.
-  const key = Symbol.for('toolcrib.guard');
-  if (view[key]) view[key]();
-  for (const name of names) view.addEventListener(name, listen, true);
-  state.end = view[key] = () => {
-    state.open = false;
-    for (const name of names) view.removeEventListener(name, listen, true);
-    return state.stopped;
-  };
-  return state;
-}"""
-_FACTS = """e => ({
-  tag: e.tagName.toLowerCase(),
-  type: (e.type || '').toString().slice(0, 40),
-  auto: (e.getAttribute('autocomplete') || '').slice(0, 200),
-  editable: e.isContentEditable === true,
-  names: [e.name, e.id, e.getAttribute('aria-label'), e.placeholder, e.title,
-    ...[...(e.labels || [])].slice(0, 3).map(l => (l.textContent || '').slice(0, 200))]
-    .filter(x => typeof x === 'string' && x).map(x => x.slice(0, 200)),
-})"""
+_RESOLVE = 0.5
 
 
 @attrs.define(kw_only=True)
@@ -79,8 +39,8 @@ class Element:
         node: How it reads.
         handle: Playwright's hold on it: a handle, or for a press its locator.
         origin: Origin of the frame that it is in.
-        facts: Tag, type and names of a field, once learned.
-        stopped: Whether the guard stopped a press, once it has ended.
+        facts: Tag, type and names of a field, if asked for.
+        guard: What watches the press that is to come, if asked for.
     """
 
     ref: str
@@ -88,26 +48,7 @@ class Element:
     handle: Any
     origin: str
     facts: dict[str, Any] = attrs.field(factory=dict)
-    stopped: bool = False
-    _guard: JSHandle | None = None
-
-    async def learn(self) -> None:
-        """Find out about a field."""
-        self.facts = await self.handle.evaluate(_FACTS)
-
-    async def arm(self) -> None:
-        """From now on, stop a press if the element reads differently by then."""
-        # A locator waits for its element, a handle has it.
-        wait = {} if _is_handle(self.handle) else {"timeout": _RESOLVE}
-        self._guard = await self.handle.evaluate_handle(_GUARD, **wait)
-
-    async def end(self) -> None:
-        """End the guard, if there is one and its document is still there."""
-        guard, self._guard = self._guard, None
-        if guard is None:
-            return
-        with contextlib.suppress(Exception):
-            self.stopped = await asyncio.wait_for(guard.evaluate("s => s.end()"), 2.0)
+    guard: Guard | None = None
 
 
 class Sight:
@@ -165,62 +106,97 @@ class Sight:
         Args:
             refs: What they are called.
             facts: Whether tag, type and names of fields are wanted.
-            guarded: Whether a press is to be stopped should they change until it comes.
+            guarded: Whether a press on the first of them is to be watched, and stopped
+                should the element change until it comes.
 
         Raises:
             Failed: one is not what was seen any more (``browser.stale``), or its frame
-                has no origin that can be named (``browser.opaque_frame``).
+                has no origin that can be named (``browser.opaque_frame``), or a press on
+                it could land in a frame (``browser.frame_inside``).
             Refused: its frame has another origin (``browser.frame_origin``).
         """
         seen = await self.seen()
         for ref in refs:
             if ref not in seen.refs:
                 await self._stale(f"Snapshot {seen.id} shows no element {ref}.")
-        found = await self._quickly(seen, refs, facts=facts, guarded=guarded)
-        if found is None:
-            fresh = await self._fresh(seen, refs)
-            found = [
-                await self._element(ref, fresh[ref], facts=facts, guarded=guarded)
-                for ref in refs
-            ]
-        for element in found:
-            if seen.outline.is_framed(element.ref):
-                await self._in_frame(element, seen.frames)
+        guard = Guard(self._tab.page, self._tab.ear, refs[0]) if guarded else None
+        try:
+            found = await self._quickly(seen, refs, facts=facts, guard=guard)
+            if found is None:
+                found = await self._slowly(seen, refs, facts=facts, guard=guard)
+            for element in found:
+                if seen.outline.is_framed(element.ref):
+                    await self._in_frame(element, seen.frames)
+            if guard is not None and guard.framed:
+                await self._frame_inside(refs[0])
+        except BaseException:
+            if guard is not None:
+                guard.close()
+            raise
         return found
 
     async def _quickly(
-        self, seen: Look, refs: Sequence[str], *, facts: bool, guarded: bool
+        self, seen: Look, refs: Sequence[str], *, facts: bool, guard: Guard | None
     ) -> list[Element] | None:
         """Look at one element alone; None where that does not say that it is the same."""
-        tab = self._tab
-        if len(refs) != 1 or not tab.whole:
+        if len(refs) != 1 or not self._tab.whole:
             return None
-        ref, before = refs[0], seen.outline.node(refs[0])
+        before = seen.outline.node(refs[0])
         if before is None:
             return None
-        locator = tab.page.locator(_of(ref))
-        # A press needs no hold on the element beyond its ref: one question less.
-        quick = guarded and not facts and not seen.outline.is_framed(ref)
-        handle: Any = locator if quick else await tab.ask(tab.page.query_selector(_of(ref)))
-        if handle is None:
-            return None
-        element = Element(ref=ref, node=before, handle=handle, origin=self._origin)
-        tab.whole = False
-        # The guard comes first: what changes after it is noticed by it.
-        *others, text = await tab.ask(
+        # A press needs no hold on the element beyond its ref.
+        held = guard is None or facts or seen.outline.is_framed(refs[0])
+        self._tab.whole = False
+        found = await self._same(refs[0], before, facts=facts, held=held, guard=guard)
+        return None if found is None else [found]
+
+    async def _same(
+        self, ref: str, before: Node, *, facts: bool, held: bool, guard: Guard | None
+    ) -> Element | None:
+        """Look at an element, in the same moment as its guard is set; None: it differs."""
+        page = self._tab.page
+        locator = page.locator(_of(ref))
+        looked = page.locator(guard.selector) if guard is not None else locator
+        answers = await self._tab.ask(
             asyncio.gather(
-                element.arm() if guarded else _nothing(),
-                element.learn() if facts else _nothing(),
-                locator.aria_snapshot(mode="ai", depth=1, timeout=_RESOLVE),
+                page.query_selector(_of(ref)) if held else _nothing(),
+                asked(page, "facts", ref, seconds=_RESOLVE) if facts else _nothing(),
+                looked.aria_snapshot(mode="ai", depth=1, timeout=_RESOLVE * 1000),
                 return_exceptions=True,
             )
         )
-        if not any(isinstance(each, BaseException) for each in (*others, text)):
-            nodes = parse(str(text)).nodes
-            if nodes and nodes[0].fingerprint() == before.fingerprint():
-                return [element]
-        await element.end()
-        return None
+        if any(isinstance(answer, BaseException) for answer in answers):
+            return None
+        handle, learned, text = cast("tuple[Any, Any, str]", tuple(answers))
+        nodes = parse(text).nodes
+        if not nodes or nodes[0].fingerprint() != before.fingerprint():
+            return None
+        if held and handle is None:
+            return None
+        return Element(
+            ref=ref,
+            node=before,
+            handle=handle if held else locator,
+            origin=self._origin,
+            facts=learned or {},
+            guard=guard,
+        )
+
+    async def _slowly(
+        self, seen: Look, refs: Sequence[str], *, facts: bool, guard: Guard | None
+    ) -> list[Element]:
+        """Look at the whole page again, and take hold of each element."""
+        fresh = await self._fresh(seen, refs)
+        # A look at one element alone makes Playwright forget the others: it comes last.
+        found = [await self._element(ref, fresh[ref], facts=facts) for ref in refs]
+        if guard is not None:
+            self._tab.whole = False
+            node = fresh[refs[0]]
+            watched = await self._same(refs[0], node, facts=False, held=False, guard=guard)
+            if watched is None:
+                await self._stale(f"Element {refs[0]} changes all the time.")
+            found[0].guard = guard
+        return found
 
     async def _fresh(self, seen: Look, refs: Sequence[str]) -> dict[str, Node]:
         """Look at the whole page again."""
@@ -240,17 +216,17 @@ class Sight:
             found[ref] = after
         return found
 
-    async def _element(self, ref: str, node: Node, *, facts: bool, guarded: bool) -> Element:
+    async def _element(self, ref: str, node: Node, *, facts: bool) -> Element:
         tab = self._tab
         handle = await tab.ask(tab.page.query_selector(_of(ref)))
         if handle is None:
             await self._stale(f"Element {ref} is not in page {tab.id} any more.")
-        element = Element(ref=ref, node=node, handle=handle, origin=self._origin)
-        if guarded:
-            await tab.ask(element.arm())
-        if facts:
-            await tab.ask(element.learn())
-        return element
+        learned = (
+            await tab.ask(asked(tab.page, "facts", ref, seconds=_RESOLVE)) if facts else {}
+        )
+        return Element(
+            ref=ref, node=node, handle=handle, origin=self._origin, facts=learned or {}
+        )
 
     async def _in_frame(self, element: Element, frames: int) -> None:
         """See whether a frame's document is the one that was seen, and its origin judged."""
@@ -277,6 +253,13 @@ class Sight:
         )
         raise Refused(text, code="browser.frame_origin")
 
+    async def _frame_inside(self, ref: str) -> NoReturn:
+        text = (
+            f"Element {ref} is or holds a frame, in which the press could land unseen. Nothing "
+            "was done. Act on an element in the frame, or on one that holds none."
+        )
+        raise Failed(await with_look(self._desk, self._tab, text), code="browser.frame_inside")
+
     async def _stale(self, text: str, cause: BaseException | None = None) -> NoReturn:
         whole = f"{text} Nothing was done. Act on the snapshot below."
         raise Failed(
@@ -286,10 +269,6 @@ class Sight:
 
 def _of(ref: str) -> str:
     return f"aria-ref={ref}"
-
-
-def _is_handle(hold: Any) -> bool:
-    return hasattr(hold, "owner_frame")
 
 
 async def _nothing() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from .outline import Outline
 
 
-__all__ = ["FACTS", "FIELDS", "SURVEY", "hide", "is_secret_field", "redacted"]
+__all__ = ["hide", "is_secret_field", "redacted"]
 
 _TOKENS = frozenset({
     *("current-password", "new-password", "one-time-code", "cc-number", "cc-csc"),
@@ -23,34 +23,6 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 4096
-
-#: What may hold a value.
-FIELDS = "input, textarea, [contenteditable], [role=textbox]"
-# Type, tokens, names and value of a field.
-_FACTS = """const named = e => [e.name, e.id, e.getAttribute('aria-label'), e.placeholder,
-    e.title, ...[...(e.labels || [])].slice(0, 3).map(l => (l.textContent || ''))]
-    .filter(x => typeof x === 'string' && x).map(x => x.slice(0, 200));
-  const facts = (e, at) => ({
-    at,
-    type: (e.type || '').toString().slice(0, 40),
-    auto: (e.getAttribute('autocomplete') || '').slice(0, 200),
-    names: named(e),
-    editable: e.isContentEditable === true,
-    value: (e.isContentEditable ? e.innerText || '' : e.value || '').slice(0, 4096),
-  });
-  const telling = f => f.value || f.editable;"""
-#: Run on a list of fields: what they hold and what names them.
-FACTS = f"fields => {{ {_FACTS} return fields.slice(0, 2000).map(facts).filter(telling); }}"
-#: Run in a frame: its title, and the same of its fields, those in open shadow roots too.
-SURVEY = f"""() => {{ {_FACTS}
-  const found = [];
-  const walk = root => {{
-    found.push(...root.querySelectorAll('{FIELDS}'));
-    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) walk(e.shadowRoot);
-  }};
-  walk(document);
-  return {{title: document.title, fields: found.slice(0, 2000).map(facts).filter(telling)}};
-}}"""
 
 
 def is_secret_field(facts: Mapping[str, Any]) -> bool:

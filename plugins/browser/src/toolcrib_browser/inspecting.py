@@ -14,7 +14,9 @@ from toolcrib import Between, Context, Failed, Image, Length, NotFound, Result, 
 from .actions import Ref
 from .desk import Desk
 from .failing import answering
-from .fields import FACTS, FIELDS, is_secret_field, redacted
+from .fields import is_secret_field, redacted
+from .guarding import is_ours
+from .inside import asked, asking
 from .marks import cleaned, fenced
 from .origins import shown_url
 from .outputs import Inspected, plain
@@ -145,7 +147,9 @@ class Inspecting:
     async def _console(self, tab: Tab) -> list[dict[str, Any]]:
         messages = await tab.ask(tab.page.console_messages())
         return [
-            {"type": cleaned(m.type, 20), "text": cleaned(m.text, _LONGEST)} for m in messages
+            {"type": cleaned(m.type, 20), "text": cleaned(m.text, _LONGEST)}
+            for m in messages
+            if not is_ours(m.text)
         ]
 
     async def _errors(self, tab: Tab) -> list[dict[str, Any]]:
@@ -270,14 +274,17 @@ class Inspecting:
         """Return the fields that no picture may show."""
         found: list[Locator] = []
         for frame in tab.page.frames[:_FRAMES]:
-            fields = frame.locator(FIELDS)
             try:
-                survey = await tab.ask(fields.evaluate_all(FACTS))
+                survey = await tab.ask(asked(frame, "survey"))
             except Exception:
                 if frame == tab.page.main_frame:
                     raise
                 continue  # a frame that cannot be asked holds nothing that we typed
-            found += [fields.nth(facts["at"]) for facts in survey if is_secret_field(facts)]
+            found += [
+                frame.locator(asking(f"field {facts['at']}"))
+                for facts in survey["fields"]
+                if is_secret_field(facts)
+            ]
         return found
 
     async def _print(self, tab: Tab, target: Print) -> Result:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from toolcrib import Unavailable
 
 from .finding import environment, executable, install_command
+from .inside import install
 from .settings import BrowserSettings
 
 
@@ -78,6 +79,7 @@ async def launch(settings: BrowserSettings, proxy: FilteringProxy) -> Running:
 
     driver = await async_playwright().start()
     try:
+        await install(driver)
         browser = await driver.chromium.launch(**_options(settings, program, proxy))
     except BaseException as error:
         with contextlib.suppress(Exception):

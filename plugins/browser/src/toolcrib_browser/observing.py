@@ -11,10 +11,11 @@ import attrs
 
 from toolcrib import Transient
 
-from .budget import Shown, show
+from .budget import show
 from .changes import changes
 from .desk import Desk
-from .fields import SURVEY, hide, redacted
+from .fields import hide, redacted
+from .inside import asked
 from .marks import cleaned, fenced
 from .origins import shown_url
 from .outline import Outline, parse
@@ -26,14 +27,6 @@ __all__ = ["Observation", "View", "describe", "look", "observe"]
 _SNAPSHOT_SECONDS = 20.0
 _TRIES = 3
 _FRAMES = 12
-#: What pages hold that no tree shows.
-_OPAQUE = """() => ({
-  canvas: document.querySelectorAll('canvas').length,
-  video: document.querySelectorAll('video').length,
-  embed: document.querySelectorAll('embed, object').length,
-  text: (document.body ? document.body.innerText || '' : '').trim().length,
-  type: document.contentType,
-})"""
 _NAVIGATING = re.compile(r"navigat|context was destroyed|detached|Target closed", re.IGNORECASE)
 
 
@@ -145,7 +138,7 @@ async def _tree(tab: Tab, *, boxes: bool) -> tuple[Outline, str]:
     frames = page.frames[:_FRAMES]
     options: dict[str, Any] = {"boxes": True} if boxes else {}
     tree = page.aria_snapshot(mode="ai", timeout=_SNAPSHOT_SECONDS * 1000, **options)
-    surveys = [frame.evaluate(SURVEY) for frame in frames]
+    surveys = [asked(frame, "survey") for frame in frames]
     text, *found = await tab.ask(_all(tree, *surveys), _SNAPSHOT_SECONDS + 2.0)
     outline = parse(text)
     told = [survey for survey in found if isinstance(survey, dict)]
@@ -173,23 +166,23 @@ async def observe(desk: Desk, tab: Tab, view: View, *, boxes: bool = False) -> O
     outline = seen.outline
     notes: list[str] = []
     difference = None
+    if view.region is not None and view.region not in outline.refs:
+        raise KeyError(view.region)
     if view.since is not None and view.since.generation == seen.generation:
         difference = changes(view.since.outline, outline, most=view.most // 2)
-    whole = show(outline, most=view.most, depth=view.depth, region=view.region)
-    shown, changed, text = whole, None, whole.text
-    if view.since is not None:
-        changed = difference != ""
-        if difference is not None:
-            text = difference
-            shown = Shown(text, whole.lines, 0, frozenset(outline.refs) | view.since.refs)
-    if shown.left_out and difference is None:
+    changed = None if view.since is None else difference is None or difference.text != ""
+    if difference is not None and view.since is not None:
+        text, refs, left_out = difference.text, difference.refs | view.since.refs, 0
+    else:
+        whole = show(outline, most=view.most, depth=view.depth, region=view.region)
+        text, refs, left_out = whole.text, whole.refs, whole.left_out
+    if left_out:
         notes.append("truncated")
     if not outline.nodes or not text:
         told = await _told(tab, outline, changed=changed)
         text = text or told
         notes += ["empty"] if not outline.nodes else []
     # Refs stay while their element does: those that were shown earlier still count.
-    refs = shown.refs
     earlier = tab.last
     if earlier is not None and earlier.generation == seen.generation:
         refs |= earlier.refs & frozenset(outline.refs)
@@ -198,7 +191,7 @@ async def observe(desk: Desk, tab: Tab, view: View, *, boxes: bool = False) -> O
     return Observation(
         look=seen,
         text=redacted(text, desk.secrets),
-        left_out=shown.left_out if difference is None else 0,
+        left_out=left_out,
         changed=changed,
         partly=difference is not None,
         notes=tuple(notes),
@@ -210,7 +203,7 @@ async def _told(tab: Tab, outline: Outline, *, changed: bool | None) -> str:
     if outline.nodes:
         return "Nothing that can be read has changed." if changed is False else ""
     try:
-        facts = await tab.ask(tab.page.evaluate(_OPAQUE), 3.0)
+        facts = await tab.ask(asked(tab.page, "opaque"), 3.0)
     except Exception:  # noqa: BLE001 - then the page says nothing at all
         facts = {}
     if facts.get("type") == "application/pdf" or facts.get("embed"):

@@ -25,6 +25,13 @@ _KEY = re.compile(
         (?P<marks>(?:\ \[[^\]]*\])*)$""",
     re.VERBOSE,
 )
+# The same for a whole line, if nothing in it is quoted in YAML's own way: most are like that.
+_SIMPLE = re.compile(
+    r"""(?P<role>/?[a-zA-Z][\w-]*)
+        (?:\ (?P<name>"(?:[^"\\]|\\.)*+"))?
+        (?P<marks>(?:\ \[[^\]:"]*\])*+)(?::(?P<value>.*))?$""",
+    re.VERBOSE | re.DOTALL,
+)
 _MARK = re.compile(r"\[([a-z]+)(?:=([^\]]*))?\]")
 # Of these one knows without being told.
 _CLICKABLE = frozenset({"link", "button", "checkbox", "radio", "option", "menuitem", "tab"})
@@ -93,6 +100,13 @@ class Outline:
 
     nodes: list[Node]
     refs: Mapping[str, int]
+    _steady: list[str] | None = attrs.field(default=None, init=False, repr=False, eq=False)
+
+    def steady(self) -> list[str]:
+        """Return the lines without who has the focus; nodes do not change after that."""
+        if self._steady is None:
+            self._steady = [node.line(focus=False) for node in self.nodes]
+        return self._steady
 
     def node(self, ref: str) -> Node | None:
         """Return the node with a ref, or None."""
@@ -147,26 +161,30 @@ def _adopt(nodes: list[Node], prop: Node) -> None:
 
 
 def _node(depth: int, body: str) -> Node:
-    key, value = _halves(body)
-    match = _KEY.match(key)
+    match = _SIMPLE.match(body)
+    if match is not None:
+        value = _unquoted((match["value"] or "").strip())
+    else:
+        key, value = _halves(body)
+        match = _KEY.match(key)
     if match is None:
         return Node(depth, "text", text=_bounded(plain(_unquoted(body)), _LONGEST_TEXT))
+    role, name, marks = match["role"], match["name"] or "", match["marks"]
     ref, box, states = "", "", []
-    for name, setting in _MARK.findall(match["marks"]):
-        if name == "ref":
+    for mark, setting in _MARK.findall(marks):
+        if mark == "ref":
             ref = setting
-        elif name == "box":
+        elif mark == "box":
             box = setting
-        elif name != "cursor":
-            states.append(f"{name}={setting}" if setting else name)
-        elif match["role"] not in _CLICKABLE:
+        elif mark != "cursor":
+            states.append(f"{mark}={setting}" if setting else mark)
+        elif role not in _CLICKABLE:
             states.append("clickable")
-    name = match["name"] or ""
     if name.startswith('"'):
         name = _json(name)
     return Node(
         depth,
-        match["role"],
+        role,
         _bounded(plain(name), _LONGEST_NAME),
         ref,
         tuple(states),

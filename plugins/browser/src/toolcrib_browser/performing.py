@@ -21,6 +21,7 @@ from .actions import (
     Upload,
 )
 from .elements import Element
+from .guarding import Guard
 from .tabs import Tab
 
 
@@ -63,11 +64,15 @@ class Doing:
     timeout: float = 10.0
     steps: list[str] = attrs.field(factory=list)
 
-    async def end(self) -> bool:
-        """End the guards; tell whether one stopped a press."""
-        for element in self.elements.values():
-            await element.end()
-        return any(element.stopped for element in self.elements.values())
+    @property
+    def guard(self) -> Guard | None:
+        """What watches its press, if it has one."""
+        return next((e.guard for e in self.elements.values() if e.guard is not None), None)
+
+    def release(self) -> None:
+        """Let go of what was only for the time of the action."""
+        if self.guard is not None:
+            self.guard.close()
 
     async def run(self, action: Action) -> None:
         """Do it."""

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+from .guarding import Ear
 from .marks import cleaned, quoted
 from .moments import Happening, Moment
 from .origins import BLANK, origin_of, shown_url
@@ -73,12 +74,14 @@ class Tab:
         whole: Whether Playwright's own memory of refs is of the whole page.
         turned: Set when a new document comes.
         looks: What was seen of it, the latest last.
+        ear: What hears the guards of presses on it.
         dead: Why it can no longer be used; empty while it can.
     """
 
     def __init__(self, id: str, page: Page, admits: Callable[[str], bool]) -> None:  # noqa: A002
         self.id = id
         self.page = page
+        self.ear = Ear(page)
         self.allowed: frozenset[str] = frozenset()
         self.generation = 0
         self.looks: OrderedDict[str, Look] = OrderedDict()
