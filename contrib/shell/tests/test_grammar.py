@@ -142,3 +142,32 @@ def test_no_program_runs_that_is_not_named(pieces):
     looked_for = {name.decode() for name in done.stdout.split(b"\0") if name}
     named = {words[0] for words, _ in touched.commands}
     assert looked_for <= named
+
+
+@pytest.mark.parametrize(
+    ("line", "walked"),
+    [
+        ("grep -r x src", {"src"}),
+        ("grep -rn x", {"."}),
+        ("grep x src", set()),
+        ("grep x src/*", {"src"}),
+        ("rg x", {"."}),
+        ("find src -name '*.py'", {"src"}),
+        ("ls src", set()),
+        ("ls -R src", {"src"}),
+        ("rm -rf build", {"build"}),
+        ("rm a", set()),
+        ("cp -a src dst", {"src"}),
+        ("cp a b", set()),
+        ("mv src dst", {"src"}),
+        ("tar -cf a.tar src", {"src"}),
+        ("chmod -R go-r src", {"src"}),
+        ("diff -r a b", {"a", "b"}),
+        ("git grep x", {"."}),
+        ("cd sub && grep -r x .", {".", "sub"}),
+    ],
+)
+def test_folders_that_are_walked_are_marked(line, walked):
+    """A rule about a file below them then has a person asked."""
+    touched = touched_by(line, folder=Folder())
+    assert {r.value for r in touched.signature().resources if r.tree} == walked

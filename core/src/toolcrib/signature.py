@@ -40,12 +40,17 @@ class Resource:
 
     ``spelling`` is another name by which the same thing was asked for, such as the path
     of a link. It is no part of the identity; a rule that denies or asks looks at both.
+
+    ``tree`` says that the call walks: if the path is a folder, it looks at all below it
+    by itself, with nobody who leaves out what rules keep it from. A rule that denies or
+    asks about something below then *might* concern the call, so a person is asked.
     """
 
     type: str
     value: str
     access: Access = Access.READ
     spelling: str = attrs.field(default="", eq=False, order=False, repr=False)
+    tree: bool = attrs.field(default=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.access} {self.type} {self.value or '(any)'}"

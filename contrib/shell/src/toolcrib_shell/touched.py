@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from toolcrib import Effect, Signature, resources
+from toolcrib import Effect, Resource, Signature, resources
 
 from .words import Word
 
@@ -44,6 +44,7 @@ class Touched:
         doubts: Why it may do anything; empty: it is understood.
         commands: Words and variables of each command.
         reads, writes: Paths; None stands for one that is not known.
+        trees: Those of the paths below which more may be touched, if they are folders.
         hosts: Network hosts that are read (False) or written (True).
     """
 
@@ -55,6 +56,7 @@ class Touched:
     )
     reads: set[str | None] = attrs.field(factory=set)
     writes: set[str | None] = attrs.field(factory=set)
+    trees: set[str | None] = attrs.field(factory=set)
     hosts: set[tuple[str | None, bool]] = attrs.field(factory=set)
 
     def doubt(self, text: str) -> None:
@@ -66,13 +68,19 @@ class Touched:
         values = tuple((name, value.text) for name, value in env)
         self.commands.setdefault((tuple(word.text for word in words), values))
 
-    def read(self, word: Word) -> None:
-        """Add a file that is read."""
-        self.reads |= self._places(word)
+    def read(self, word: Word, *, tree: bool = False) -> None:
+        """Add a file that is read, or a folder and all below it."""
+        places = self._places(word)
+        self.reads |= places
+        if tree or word.glob:
+            self.trees |= places
 
-    def write(self, word: Word) -> None:
-        """Add a file that is written."""
-        for place in self._places(word):
+    def write(self, word: Word, *, tree: bool = False) -> None:
+        """Add a file that is written, or a folder and all below it."""
+        places = self._places(word)
+        if tree or word.glob:
+            self.trees |= places
+        for place in places:
             self.writes.add(place)
             if place is not None and _ORDERS.search(place):
                 self.doubt(f"{place} is a file that programs take orders from")
@@ -95,10 +103,15 @@ class Touched:
             found |= {raw, os.path.normpath(raw)} if ".." in raw else {os.path.normpath(raw)}
         return found
 
+    def _path(self, place: str | None) -> Resource:
+        if place is None:
+            return resources.Any("path")
+        return resources.Path(place, tree=place in self.trees)
+
     def signature(self) -> Signature:
         """Return the signature of everything together."""
-        reads = [resources.Path(p) if p else resources.Any("path") for p in self.reads]
-        writes = [resources.Path(p) if p else resources.Any("path") for p in self.writes]
+        reads = list(map(self._path, self.reads))
+        writes = list(map(self._path, self.writes))
         effects = [Effect.PROCESS]
         commands = [
             resources.Command(words, env=dict(env)) for words, env in self.commands if words

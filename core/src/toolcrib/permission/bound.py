@@ -6,6 +6,7 @@ from enum import IntEnum
 
 import attrs
 
+from toolcrib.resources.paths import is_folder
 from toolcrib.rules import CONDITIONS, Bound, Rule, Verdict, bind
 from toolcrib.vocabulary import Mode
 
@@ -94,6 +95,8 @@ class BoundRule:
         kind = part.type or ""
         if kind in types and self._fits(kind, part):
             return Strike.YES
+        if part.tree and kind == "path" and kind in types and self._might_hold(part):
+            return Strike.MIGHT
         if kind == "url" and "host" in types and self._fits("host", part):
             return Strike.YES
         if kind == "host" and "url" in types and self._might_be_on(part):
@@ -143,6 +146,17 @@ class BoundRule:
         if positives and not any(pattern.hits(lists) for pattern in positives):
             return False
         return not any(pattern.hits(others) for pattern in negatives)
+
+    def _might_hold(self, part: Part) -> bool:
+        """Tell whether something that the rule means may lie below a folder."""
+        folders = part.wide("path")
+        positives, negatives = self.positives["path"], self.negatives["path"]
+        if positives and not any(pattern.reaches_below(folders) for pattern in positives):
+            return False
+        if any(pattern.holds_all_below(part.narrow("path")) for pattern in negatives):
+            return False
+        # Most paths that are named are files, with nothing below them.
+        return is_folder(part.value or "")
 
     def _might_be_on(self, part: Part) -> bool:
         """Tell whether an address of the pattern may lie on a host."""

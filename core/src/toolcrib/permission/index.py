@@ -55,6 +55,10 @@ class RuleIndex:
             for kind in part.types:
                 yield from self._typed.get(kind, ())
             return
+        if part.tree and part.type == "path":
+            # What lies below has keys that nobody knows.
+            yield from self._typed.get("path", ())
+            return
         for kind in _kinds(part):
             yield from self._scanned.get(kind, ())
             keyed = self._keyed.get(kind)

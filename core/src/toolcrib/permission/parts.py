@@ -66,10 +66,21 @@ def types_of(effect: Effect) -> tuple[str, ...]:
 class Part:
     """One effect of a call on one resource; ``value`` None is *any* resource.
 
-    A part without effect is a resource that stands for itself, such as a server.
+    A part without effect is a resource that stands for itself, such as a server. One with
+    ``tree`` is a path whose folder, if it is one, is walked.
     """
 
-    __slots__ = ("_narrow", "_wide", "access", "effect", "own", "spelling", "type", "value")
+    __slots__ = (
+        "_narrow",
+        "_wide",
+        "access",
+        "effect",
+        "own",
+        "spelling",
+        "tree",
+        "type",
+        "value",
+    )
 
     def __init__(
         self,
@@ -80,6 +91,7 @@ class Part:
         spelling: str = "",
         *,
         own: bool = False,
+        tree: bool = False,
     ) -> None:
         self.effect = effect
         self.type = type
@@ -87,6 +99,7 @@ class Part:
         self.access = access
         self.spelling = spelling
         self.own = own
+        self.tree = tree
         self._narrow: dict[str, list[list[str]]] | None = None
         self._wide: dict[str, list[list[str]] | None] | None = None
 
@@ -228,7 +241,14 @@ def _note_spelling(parts: list[Part], resource: Resource) -> None:
             part.spelling = resource.spelling
         elif part.spelling != resource.spelling:
             parts.append(
-                Part(part.effect, part.type, part.value, part.access, resource.spelling)
+                Part(
+                    part.effect,
+                    part.type,
+                    part.value,
+                    part.access,
+                    resource.spelling,
+                    tree=part.tree,
+                )
             )
 
 
@@ -250,7 +270,8 @@ def _resolved(resource: Resource, anchor: Anchor) -> Resource:
         real, spelling = anchor(resource.value)
     except ValueError:
         real, spelling = "", ""
-    return Resource("path", real, resource.access, spelling or resource.spelling)
+    spelling = spelling or resource.spelling
+    return Resource("path", real, resource.access, spelling, resource.tree)
 
 
 def _is_canonical(path: str) -> bool:
@@ -285,7 +306,7 @@ def _stated_parts(
 ) -> list[Part]:
     found: list[Part] = []
     for resource in stated:
-        kind, value, access = resource.type, resource.value or None, resource.access
+        kind, access = resource.type, resource.access
         own = kind == "state" or (
             kind == "path"
             and context.pack_state is not None
@@ -295,11 +316,23 @@ def _stated_parts(
         for effect in _EFFECTS.get((kind, access), ()):
             if effect in effects:
                 placed = True
-                found.append(Part(effect, kind, value, access, resource.spelling, own=own))
+                found.append(_stated(resource, effect, own=own))
         if not placed:
             effect_of = _HOST_STATE if own and _HOST_STATE in effects else None
-            found.append(Part(effect_of, kind, value, access, resource.spelling, own=own))
+            found.append(_stated(resource, effect_of, own=own))
     return found
+
+
+def _stated(resource: Resource, effect: Effect | None, *, own: bool) -> Part:
+    return Part(
+        effect,
+        resource.type,
+        resource.value or None,
+        resource.access,
+        resource.spelling,
+        own=own,
+        tree=resource.tree,
+    )
 
 
 def part_of(resource: Resource, tool: Tool, context: AuthorityContext) -> Part:
@@ -313,4 +346,5 @@ def part_of(resource: Resource, tool: Tool, context: AuthorityContext) -> Part:
         resource.access,
         resource.spelling,
         own=resource.type == "path" and context.is_own(tool.pack, resource.value),
+        tree=resource.tree,
     )

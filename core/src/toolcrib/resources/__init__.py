@@ -47,17 +47,25 @@ _TYPES = frozenset({"path", "host", "url", "command", "server", "table", "state"
 _CUSTOM = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+", re.ASCII)
 
 
-def Path(value: str | PurePath) -> _Resource:  # noqa: N802 - reads as the resource's type
+def Path(  # noqa: N802 - reads as the resource's type
+    value: str | PurePath, *, tree: bool = False
+) -> _Resource:
     """Return a file or folder: links resolved, ``/`` between parts.
 
     A path that does not exist yet is resolved as far as it exists. A relative path
     belongs to the session's workspace and is resolved when the call is authorised.
+
+    Args:
+        value: The path.
+        tree: Whether a program will walk it, if it is a folder: see
+            :class:`toolcrib.signature.Resource`. A tool that walks by itself asks
+            ``ctx.bars`` about each file instead.
     """
     text = paths.text_of(value)
     if not paths.is_absolute(text):
-        return _Resource("path", text)
+        return _Resource("path", text, tree=tree)
     real, spelling = paths.resolve(text)
-    return _Resource("path", real, spelling=spelling)
+    return _Resource("path", real, spelling=spelling, tree=tree)
 
 
 def Host(value: str) -> _Resource:  # noqa: N802

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 
 from pathlib import PurePath
 
@@ -14,6 +15,7 @@ __all__ = [
     "expanded",
     "home",
     "is_absolute",
+    "is_folder",
     "is_inside",
     "resolve",
     "text_of",
@@ -34,6 +36,16 @@ def text_of(value: str | PurePath) -> str:
 def is_absolute(text: str) -> bool:
     """Tell whether a path stands for itself, on any platform."""
     return text.startswith("/") or _DRIVE.match(text) is not None
+
+
+def is_folder(path: str) -> bool:
+    """Tell whether there is a folder at a path; True where nobody can say."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - as above
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
 
 
 def resolve(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import attrs
 
 from toolcrib.resources import paths
 
-from .globs import Token, fits, fold_token, within
+from .globs import MANY, Token, fits, fold_token, reaches, within
 from .patterns import Pattern
 from .values import BORDER, command_hits
 
@@ -31,6 +31,16 @@ class Bound:
         if self.broad and self.type == "command":
             return command_hits(self.alternatives[0], lists)
         return any(fits(tokens, parts) for tokens in self.alternatives for parts in lists)
+
+    def reaches_below(self, lists: Sequence[Sequence[str]]) -> bool:
+        """Tell whether something below one of a folder's lists of parts may fit."""
+        return any(reaches(tokens, parts) for tokens in self.alternatives for parts in lists)
+
+    def holds_all_below(self, lists: Sequence[Sequence[str]]) -> bool:
+        """Tell whether all below one of a folder's lists of parts surely fits."""
+        return any(
+            within((*parts, MANY), tokens) for tokens in self.alternatives for parts in lists
+        )
 
     def host_hits(self, lists: Sequence[Sequence[str]]) -> bool:
         """Tell whether the host of an address pattern fits a host's labels."""

@@ -7,7 +7,7 @@ make it slow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Final
 
@@ -16,7 +16,18 @@ import attrs
 from toolcrib.resources.folding import fold
 
 
-__all__ = ["MANY", "ONE", "Glob", "Token", "fits", "fold_token", "segment", "split", "within"]
+__all__ = [
+    "MANY",
+    "ONE",
+    "Glob",
+    "Token",
+    "fits",
+    "fold_token",
+    "reaches",
+    "segment",
+    "split",
+    "within",
+]
 
 
 class _Wild(Enum):
@@ -141,6 +152,33 @@ def fits(tokens: Sequence[Token], parts: Sequence[str]) -> bool:
         else:
             return False
     return all(token is MANY for token in tokens[j:])
+
+
+def reaches(tokens: Sequence[Token], parts: Sequence[str]) -> bool:
+    """Tell whether some parts that begin with these, and go on, fit tokens."""
+    states = {0}
+    for part in parts:
+        following = set()
+        for state in _through(tokens, states):
+            if state < len(tokens):
+                token = tokens[state]
+                if token is MANY:
+                    following.add(state)
+                elif _fits_one(token, part):
+                    following.add(state + 1)
+        states = following
+    return any(state < len(tokens) for state in _through(tokens, states))
+
+
+def _through(tokens: Sequence[Token], states: Iterable[int]) -> set[int]:
+    """Return states with those behind a ``**``, which may stand for nothing."""
+    found = set(states)
+    for state in states:
+        at = state
+        while at < len(tokens) and tokens[at] is MANY:
+            at += 1
+            found.add(at)
+    return found
 
 
 def _covers(wide: Token, narrow: Token) -> bool:

@@ -10,16 +10,20 @@ from .base import Args, Look, Program
 __all__ = ["FILES", "reader"]
 
 _STDIN = "-"
+# Long options by name, short ones by letter.
+_Options = tuple[tuple[str, ...], str]
+_NONE: _Options = ((), "")
 
 
 def reader(
     *,
     valued: str = "",
     long_valued: tuple[str, ...] = (),
-    runs: tuple[tuple[str, ...], str] = ((), ""),
-    writes: tuple[tuple[str, ...], str] = ((), ""),
+    runs: _Options = _NONE,
+    writes: _Options = _NONE,
     skip: int = 0,
     default: str | None = None,
+    walks: _Options | None = _NONE,
 ) -> Program:
     """Describe a program that reads its operands.
 
@@ -30,6 +34,7 @@ def reader(
         writes: Long and short options that write a file.
         skip: How many operands come before the files.
         default: What is read without operands.
+        walks: Long and short options with which it walks folders; None: it always does.
     """
 
     def look(args: Args, at: Look) -> None:
@@ -41,20 +46,35 @@ def reader(
             at.doubt(f"{args.program} is given an option that runs something")
         if args.has(long=writes[0], short=writes[1]):
             at.touched.writes.add(None)
+        tree = _walks(args, walks)
         files = args.operands(valued, long_valued)[skip:]
         for word in files:
             if not (word.known and word.text == _STDIN):
-                at.touched.read(word)
-        if not files and default is not None:
-            at.touched.read(plain(default))
+                at.touched.read(word, tree=tree)
+        if not files and (default is not None or tree):
+            at.touched.read(plain(default or "."), tree=tree)
 
     return look
 
 
-def _writer(valued: str = "", long_valued: tuple[str, ...] = (), skip: int = 0) -> Program:
+def _walks(args: Args, options: _Options | None) -> bool:
+    """Tell whether a program walks the folders that it is given, or may do."""
+    if options is None:
+        return True
+    long, short = options
+    return args.has(long=long, short=short) or (options != _NONE and args.loose)
+
+
+def _writer(
+    valued: str = "",
+    long_valued: tuple[str, ...] = (),
+    skip: int = 0,
+    walks: _Options | None = _NONE,
+) -> Program:
     def look(args: Args, at: Look) -> None:
+        tree = _walks(args, walks)
         for word in args.operands(valued, long_valued)[skip:]:
-            at.touched.write(word)
+            at.touched.write(word, tree=tree)
 
     return look
 
@@ -66,8 +86,10 @@ def _copy(args: Args, at: Look) -> None:
     if args.has(long=("strip-program",)):
         at.doubt(f"{args.program} is given a program to run")
     files = args.operands("gmotS")
+    # What moves takes along all that is below it.
+    tree = args.program == "mv" or _walks(args, (("recursive", "archive"), "rRa"))
     for word in files[:-1]:
-        (at.touched.write if args.program == "mv" else at.touched.read)(word)
+        (at.touched.write if args.program == "mv" else at.touched.read)(word, tree=tree)
     for word in files[-1:]:
         at.touched.write(word)
         for source in files[:-1]:
@@ -119,7 +141,7 @@ def _tar(args: Args, at: Look) -> None:
     lists = (first.known and first.text.lstrip("-")[:1] == "t") or args.has(long=("list",))
     for word in args.operands("fCTX"):
         if word is not first and word.known:
-            at.touched.read(word)
+            at.touched.read(word, tree=True)
     if not lists:
         at.touched.writes.add(None)
 
@@ -177,22 +199,30 @@ _PLAIN_READERS = (
     " sha1sum sha224sum sha256sum sha384sum sha512sum size stat strings sum tac tail tsort"
     " unexpand wc zcat zgrep bzcat xzcat zstdcat jq"
 )
+_RECURSIVE = (("recursive",), "R")
 _GREPS = ("grep", "egrep", "fgrep", "zgrep", "jq")
 
 FILES: dict[str, Program] = {
     **{name: reader(valued="ncdfbtswNjkmAB") for name in _PLAIN_READERS.split()},
-    **{name: reader(valued="efmABCdD", skip=1) for name in _GREPS},
-    "ls": reader(valued="IwT", default="."),
-    "dir": reader(valued="IwT", default="."),
-    "du": reader(valued="dBt", default="."),
+    **{
+        name: reader(
+            valued="efmABCdD", skip=1,
+            walks=(("recursive", "dereference-recursive", "directories"), "rRd"),
+        )
+        for name in _GREPS
+    },
+    "ls": reader(valued="IwT", default=".", walks=_RECURSIVE),
+    "dir": reader(valued="IwT", default=".", walks=_RECURSIVE),
+    "diff": reader(valued="ncdfbtswNjkmAB", walks=(("recursive",), "r")),
+    "du": reader(valued="dBt", default=".", walks=None),
     "file": reader(valued="mfFeP", writes=(("compile",), "C")),
     "rg": reader(
         valued="ABCMgtTjmdrfE", skip=1, default=".",
-        runs=(("pre", "hostname-bin", "search-zip"), "z"),
+        runs=(("pre", "hostname-bin", "search-zip"), "z"), walks=None,
     ),
-    "ag": reader(skip=1, default=".", runs=(("pager",), "")),
-    "fd": reader(skip=1, default=".", runs=(("exec", "exec-batch"), "xX")),
-    "tree": reader(valued="LPIo", writes=(("output",), "o"), default="."),
+    "ag": reader(skip=1, default=".", runs=(("pager",), ""), walks=None),
+    "fd": reader(skip=1, default=".", runs=(("exec", "exec-batch"), "xX"), walks=None),
+    "tree": reader(valued="LPIo", writes=(("output",), "o"), default=".", walks=None),
     "sort": reader(
         valued="ktSTo", runs=(("compress-program",), ""), writes=(("output",), "o")
     ),
@@ -202,15 +232,15 @@ FILES: dict[str, Program] = {
     "touch": _writer("drt", ("date", "reference")),
     "mkdir": _writer("m", ("mode",)),
     "rmdir": _writer(),
-    "rm": _writer(),
+    "rm": _writer(walks=(("recursive",), "rR")),
     "unlink": _writer(),
     "truncate": _writer("sr"),
     "shred": _writer("ns"),
     "mkfifo": _writer("m"),
     "mktemp": _anywhere,
-    "chmod": _writer(skip=1),
-    "chown": _writer(skip=1),
-    "chgrp": _writer(skip=1),
+    "chmod": _writer(skip=1, walks=_RECURSIVE),
+    "chown": _writer(skip=1, walks=_RECURSIVE),
+    "chgrp": _writer(skip=1, walks=_RECURSIVE),
     "cp": _copy,
     "mv": _copy,
     "ln": _copy,
@@ -220,8 +250,8 @@ FILES: dict[str, Program] = {
     "tar": _tar,
     "bsdtar": _tar,
     "unzip": _anywhere,
-    "gzip": _writer("S"),
-    "gunzip": _writer("S"),
+    "gzip": _writer("S", walks=(("recursive",), "r")),
+    "gunzip": _writer("S", walks=(("recursive",), "r")),
     "bzip2": _writer(),
     "xz": _writer("TF"),
     "patch": _anywhere,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from toolcrib_shell.words import plain
+
 from .base import Args, Look
 
 
@@ -81,6 +83,8 @@ def _options(name: str, args: Args, at: Look) -> None:
     first = next((w.text for w in args if w.known and not w.text.startswith("-")), "")
     if name == "worktree" and first not in {"list", ""}:
         at.touched.writes.add(None)
+    if name == "grep":
+        at.touched.read(plain("."), tree=True)
     if name == "diff" and any(w.known and w.text.startswith("/") for w in args):
         at.touched.reads.add(None)
     if name in _NETWORK:

@@ -169,7 +169,7 @@ def _find(args: Args, at: Look) -> None:
     )  # fmt: skip
     starts = [word for word in words[:first] if not word.text.startswith("-")]
     for word in starts or [Word(".", lead=".")]:
-        at.touched.read(word)
+        at.touched.read(word, tree=True)
     number = first
     while number < len(words):
         text, following = texts[number], words[number + 1 : number + 2]
