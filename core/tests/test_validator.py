@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 
 import pytest
@@ -295,3 +296,25 @@ def test_defaults_of_a_recursive_schema_end():
     value = {"kids": [{}]}
     Validator(normalize(schema)).fill(value)
     assert value == {"size": 1, "kids": [{"size": 1}]}
+
+
+def _asked_deep(calls, validator, value):
+    """Ask a validator from within some calls of one another."""
+    return _asked_deep(calls - 1, validator, value) if calls else validator.check(value)
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "properties"])
+def test_how_deep_an_app_asks_changes_no_verdict(keyword):
+    """A value as deep as is taken is valid from the bottom of an app's own calls, too."""
+    node = {"$ref": "#/$defs/n"}
+    inner = {"type": "object", "properties": {"a": node}}
+    choice = {"anyOf": [{**inner, "required": ["b"]}, inner]}
+    schema = {"$ref": "#/$defs/n", "$defs": {"n": choice if keyword == "anyOf" else inner}}
+    validator = Validator(normalize(schema))
+    good, bad = {}, {"a": 1}
+    for _ in range(60):
+        good, bad = {"a": good}, {"a": bad}
+    calls = sys.getrecursionlimit() - 150
+    assert _asked_deep(calls, validator, good) == ()
+    assert "deeper" not in str(_asked_deep(calls, validator, bad))
+    assert _asked_deep(calls, validator, bad) != ()

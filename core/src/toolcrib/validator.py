@@ -11,7 +11,7 @@ import threading
 
 from collections.abc import Callable
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import SchemaError
 from .schema import JsonSchema, NormalSchema, Problem, engines, normalize
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 __all__ = ["MOST_PROBLEMS", "Problem", "Validator", "Validators"]
+
+T = TypeVar("T")
 
 MOST_PROBLEMS = 10
 _TEXT = frozenset({str})
@@ -83,7 +85,7 @@ class Validator:
             floats = survey(value, self.normal.deepest)
         if floats is None:
             return (_not_json(value, self.normal.deepest),)
-        verdict = None if floats and self._multiples else accepts(value)
+        verdict = None if floats and self._multiples else _with_room(accepts, value)
         if verdict:
             return ()
         return self._explain(value, most, verdict=verdict)
@@ -148,9 +150,8 @@ class Validator:
         """Say what is wrong, or decide where the compiled form did not."""
         found: list[Problem] = []
         if not self.normal.verbatim:
-            judge = self._judge.fresh(lenient=self._other is not None)
             try:
-                found = list(dict.fromkeys(judge.problems(value, most)))
+                found = list(dict.fromkeys(_with_room(self._judged, value, most)))
             except RecursionError:
                 return (_not_json(value, self.normal.deepest),)
         if found or verdict is None:
@@ -159,6 +160,9 @@ class Validator:
             return (self._other.first(value),)
         # The stricter of two verdicts counts; that they differ is not expected.
         return (Problem("", "schema", "does not fit the schema"),)
+
+    def _judged(self, value: Any, most: int) -> list[Problem]:
+        return self._judge.fresh(lenient=self._other is not None).problems(value, most)
 
 
 class Validators:
@@ -247,6 +251,20 @@ def survey(value: Any, deepest: int) -> bool | None:
             return floats
         level = below
     return None
+
+
+def _with_room(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function, and again on a stack of its own if there was too little of this one.
+
+    How deep a value may be must not depend on how deep in its own calls an app asks.
+    """
+    try:
+        return function(*arguments)
+    except RecursionError:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - hardly ever
+
+        with ThreadPoolExecutor(1) as own:
+            return own.submit(function, *arguments).result()
 
 
 def _not_json(value: Any, deepest: int) -> Problem:
