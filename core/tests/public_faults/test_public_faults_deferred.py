@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
-import time
 
 import pytest
 
@@ -60,12 +59,11 @@ ODD = ["**", "[", "(", "?", "\\", "a" * 10_000, "", "the of and", "(a+)+$", "\0"
 
 
 @pytest.mark.parametrize("query", ODD, ids=lambda query: repr(query[:8]))
-def test_punctuation_in_a_query_means_nothing(query):
-    """It is an ordinary answer, and at once."""
+def test_punctuation_in_a_query_means_nothing(query, at_most):
+    """It is an ordinary answer, and the work for it is bounded."""
     index = SearchIndex(many())
-    start = time.process_time()
-    index.search(query, limit=25)
-    assert time.process_time() - start < 0.5
+    with at_most(200_000):
+        index.search(query, limit=25)
 
 
 def test_what_was_looked_up_before_changes_nothing():
