@@ -40,7 +40,7 @@ def test_lines_that_match_are_found_with_their_numbers(tree, files, said, engine
     assert said(result) == "a.py\n     1: def one():\n     4: def two():"
     assert result.structured["engine"] == engine
     assert result.structured["searched"] == 2
-    assert result.summary == "2 lines in 1 files below ."
+    assert result.summary == "2 lines in 1 file below ."
 
 
 @pytest.mark.parametrize("pattern", ["-v", "--pre=touch pwned", "-f", "--", "-", "--files"])

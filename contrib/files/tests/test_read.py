@@ -59,7 +59,7 @@ def test_start_behind_the_end_is_invalid(tree, files):
     tree.write("f", "a\n")
     failure = files.fails("files.past_end", "read", path="f", start=5)
     assert isinstance(failure, Invalid)
-    assert "1 lines" in failure.text
+    assert "1 line," in failure.text
 
 
 def test_long_line_is_clipped_and_can_be_read_on(tree, files, said):

@@ -96,7 +96,7 @@ def test_the_list_is_worked_through_without_a_question(tmp_path):
         assert [o.status for o in (made, claimed, done, since)] == ["ok"] * 4
         assert claimed.result.structured["tasks"][0]["owner"] == "c"
         assert [t["id"] for t in done.result.structured["tasks"]] == ["t1", "t2"]
-        assert "1 task(s) can be claimed now" in done.result.summary
+        assert "1 task can be claimed now" in done.result.summary
         assert len(since.result.structured["tasks"]) == 2
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "GrepLine",
     "GrepResult",
     "ReadResult",
+    "counted",
     "plain",
 ]
 
@@ -138,3 +139,8 @@ def plain(value: Any) -> Any:
 
 def _listed(_: Any, __: Any, value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number of things in words: ``1 file``, ``2 files``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -11,6 +11,7 @@ import attrs
 
 from .faults import Fault, from_os
 from .folders import Folder
+from .outputs import counted
 from .places import Place
 from .texts import Decoded, Line, decode, digest, is_binary, lines_of, visible
 
@@ -168,7 +169,7 @@ def read(
     first = max(1, len(lines) + 1 + start) if start < 0 else start
     if first > max(1, len(lines)):
         text = (
-            f"{place.shown} has {len(lines)} lines, so there is no line {first}."
+            f"{place.shown} has {counted(len(lines), 'line')}, so there is no line {first}."
             " Choose a smaller start."
         )
         raise Fault(text, kind="invalid", code="files.past_end", pointer="/start")

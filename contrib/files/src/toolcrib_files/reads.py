@@ -21,7 +21,7 @@ from toolcrib import (
 from .definition import desk, pack, told
 from .generalizing import rule_for
 from .listing import Listing, list_folder
-from .outputs import FoundEntry, FoundFiles, ReadResult, plain
+from .outputs import FoundEntry, FoundFiles, ReadResult, counted, plain
 from .places import Place, printable
 from .reading import Bytes, Window
 from .reading import read as read_place
@@ -216,7 +216,7 @@ def _listing(place: Place, found: Listing) -> Result:
     )
     more = "" if found.cursor is None else ", more follow"
     return Result(
-        summary=f"{place.shown}: {len(entries)} entries{more}",
+        summary=f"{place.shown}: {counted(len(entries), 'entry', 'entries')}{more}",
         content=[Text("\n".join(lines))],
         structured=plain(value),
         notes=["partial"] if found.cursor is not None else [],

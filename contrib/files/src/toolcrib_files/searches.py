@@ -21,7 +21,7 @@ from .content_search import Answer, FileHits, Query
 from .content_search import grep as search
 from .definition import desk, pack, told
 from .generalizing import rule_for
-from .outputs import FoundEntry, FoundFiles, GrepFile, GrepLine, GrepResult, plain
+from .outputs import FoundEntry, FoundFiles, GrepFile, GrepLine, GrepResult, counted, plain
 from .places import Place, printable
 from .walking import Include
 
@@ -181,7 +181,7 @@ def _(pattern: str, *, path: Path = Path(), **_: Any) -> str | None:
 def _answer(place: Place, query: Query, answer: Answer) -> Result:
     lines = _lines(query, answer)
     if not answer.files:
-        lines.append(f"No match below {place.shown} in {answer.searched} files.")
+        lines.append(f"No match below {place.shown} in {counted(answer.searched, 'file')}.")
     if answer.cursor is not None:
         lines.append(f"More follow: call again with cursor={answer.cursor!r}.")
     if said := answer.skipped.sentence():
@@ -205,10 +205,10 @@ def _answer(place: Place, query: Query, answer: Answer) -> Result:
         engine=answer.engine,
     )
     found = sum(each.count for each in answer.files)
-    what = f"{found} lines in " if query.mode != "files" else ""
+    what = f"{counted(found, 'line')} in " if query.mode != "files" else ""
     more = "" if answer.cursor is None else ", more follow"
     return Result(
-        summary=f"{what}{len(answer.files)} files below {place.shown}{more}",
+        summary=f"{what}{counted(len(answer.files), 'file')} below {place.shown}{more}",
         content=[Text("\n".join(lines))],
         structured=plain(value),
         notes=_notes(partial=answer.cursor is not None, skipped=bool(answer.skipped.counts)),

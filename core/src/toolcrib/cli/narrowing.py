@@ -114,7 +114,7 @@ def suggest(*, conversation: str | None, as_json: bool, **options: Any) -> None:
         )
         return
     for one in found:
-        say(f"{one.text} ({one.uses} calls)")
+        say(f"{one.text} ({counted(one.uses, 'call')})")
     if not found:
         say(f"{counted(len(uses), 'call')} looked at, nothing to narrow.")
 

@@ -17,7 +17,7 @@ from toolcrib.errors import RecordError
 
 from .exits import EXIT
 from .options import ledger_of, load_policy, policy_options
-from .output import complain, json_option, note, print_json, say
+from .output import complain, counted, json_option, note, print_json, say
 
 
 if TYPE_CHECKING:
@@ -160,6 +160,8 @@ def _tell(
         return
     verb = "Would remove" if dry_run else "Removed"
     say(
-        f"{verb} {what}: {gone['entries']} entries, what {gone['contents']} calls gave, "
-        f"{gone['batches']} batches, {gone['artifacts']} artifacts."
+        f"{verb} {what}: {counted(gone['entries'], 'entry', 'entries')}, "
+        f"what {counted(gone['contents'], 'call')} gave, "
+        f"{counted(gone['batches'], 'batch', 'batches')}, "
+        f"{counted(gone['artifacts'], 'artifact')}."
     )

@@ -183,7 +183,7 @@ def _shown(goals: Sequence[Goal], *, full: bool = False) -> Result:
             lines.append(
                 f"  verdict: {word}, by {goal.verdict['by']}: {goal.verdict['grounds']}"
             )
-    summary = goals[0].described() if len(goals) == 1 else f"{len(goals)} goal(s)"
+    summary = goals[0].described() if len(goals) == 1 else f"{len(goals)} goals"
     return Result(
         summary=summary,
         content=[Text("\n".join(lines) or "no goals")],

@@ -14,7 +14,17 @@ from .model import Task
 from .store import SqliteTasks
 
 
-__all__ = ["FILE", "list_name", "of_jobs", "of_tasks", "pack", "store", "told", "told_of"]
+__all__ = [
+    "FILE",
+    "counted",
+    "list_name",
+    "of_jobs",
+    "of_tasks",
+    "pack",
+    "store",
+    "told",
+    "told_of",
+]
 
 pack = Pack("task", title="Tasks", category="task")
 pack.command_group(
@@ -51,6 +61,11 @@ def of_tasks() -> Signature:
 def of_jobs() -> Signature:
     """Return the signature of a call that only looks at, or ends, the session's own jobs."""
     return Signature(writes=[resources.State("jobs")])
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: ``1 task``, ``2 tasks``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def told_of(summary: str, tasks: Sequence[Task], *, full: bool = False, **more: Any) -> Result:

@@ -43,7 +43,7 @@ def resolved(names: Sequence[str], made: Sequence[int], number: int) -> list[int
             raise _unknown(text, number)
         if name[0] == "#":
             if not 1 <= int(digits) <= len(made):
-                text = f"{name} is not in this request, which has {len(made)} task(s)"
+                text = f"{name} is not in this request, whose tasks are #1 to #{len(made)}"
                 raise _unknown(text, number)
             found.append(made[int(digits) - 1])
         elif name[0] == "t":

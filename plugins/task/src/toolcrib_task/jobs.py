@@ -17,7 +17,7 @@ from toolcrib import (
     resources,
 )
 
-from .definition import of_jobs, pack, store, told
+from .definition import counted, of_jobs, pack, store, told
 from .lineage import Run
 from .running import begin, know_kinds, settle
 
@@ -208,7 +208,7 @@ async def jobs(
     found = [r for r in await ctx.jobs.list() if not running or r.status not in _FINAL]
     lines = [_how(record, None) for record in found] or ["no jobs"]
     return Result(
-        summary=f"{len(found)} job(s)",
+        summary=counted(len(found), "job"),
         content=[Text("\n".join(lines))],
         structured={"jobs": [_facts(record) for record in found]},
     )

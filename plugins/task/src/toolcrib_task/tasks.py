@@ -9,7 +9,7 @@ import attrs
 from toolcrib import Between, Context, Effect, Length, Result, Signature
 
 from .changing import Change
-from .definition import list_name, of_tasks, pack, store, told, told_of
+from .definition import counted, list_name, of_tasks, pack, store, told, told_of
 from .model import LIMITS, MOST_NEEDS, NewTask, Priority, Status
 
 
@@ -65,7 +65,7 @@ def create(
     ]
     with told():
         made = ctx.wait(ctx.use(store)).create(list_name(ctx), new)
-    return told_of(f"{len(made)} task(s) made", made, cursor=made[-1].change)
+    return told_of(f"{counted(len(made), 'task')} made", made, cursor=made[-1].change)
 
 
 @create.signature
@@ -130,7 +130,7 @@ def update(
             list_name(ctx), id, change, version=version, by=ctx.conversation
         )
     freed = len(changed) - 1
-    more = f"; {freed} task(s) can be claimed now" if freed else ""
+    more = f"; {counted(freed, 'task')} can be claimed now" if freed else ""
     return told_of(changed[0].described() + more, changed, cursor=changed[0].change)
 
 
@@ -165,7 +165,7 @@ def list_(
     with told():
         if since is not None:
             changed, gone, cursor = tasks.changes(group, since, limit)
-            summary = f"{len(changed)} task(s) changed, {len(gone)} deleted"
+            summary = f"{counted(len(changed), 'task')} changed, {len(gone)} deleted"
             return told_of(summary, changed, deleted=list(gone), cursor=cursor)
         # The cursor first: what changes while the page is read is then told again.
         cursor = tasks.changes(group, 2**53, 1)[2]
