@@ -53,15 +53,15 @@ def changes(before: Outline, after: Outline, *, most: int) -> Changes | None:
         return Changes()
     if len(gone) > _MOST or len(came) > _MOST:
         return None
+    holders = _holders(after)
     out: list[str] = []
     refs: set[str] = set()
     for first, last, start, stop in _differences(gone, came):
         out += [f"gone  {line}" for line in gone[first:last]]
         holder = ""
         for place in range(head + start, head + stop):
-            found = next((n.ref for n in after.parents(place) if n.ref), "")
-            if found != holder:
-                holder = found
+            if holders[place] != holder:
+                holder = holders[place]
                 out.append(f"in {holder}:" if holder else "at the top:")
             out.append(f"new   {new[place]}")
             refs |= {holder, after.nodes[place].ref}
@@ -69,6 +69,19 @@ def changes(before: Outline, after: Outline, *, most: int) -> Changes | None:
     if len(text.encode()) > most or len(out) > max(12, len(new)):
         return None
     return Changes(text, frozenset(refs - {""}))
+
+
+def _holders(outline: Outline) -> list[str]:
+    """Return for each node the ref of the nearest one above that has one."""
+    found: list[str] = []
+    above: list[tuple[int, str]] = []
+    for node in outline.nodes:
+        while above and above[-1][0] >= node.depth:
+            above.pop()
+        holder = above[-1][1] if above else ""
+        found.append(holder)
+        above.append((node.depth, node.ref or holder))
+    return found
 
 
 def _differences(

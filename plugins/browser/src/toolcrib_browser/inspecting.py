@@ -191,13 +191,12 @@ class Inspecting:
         seen = await look(self._desk, tab)
         wanted = target.text.casefold()
         hits = [
-            node
-            for node in seen.outline.nodes
+            (place, node)
+            for place, node in enumerate(seen.outline.nodes)
             if wanted in node.text.casefold() or wanted in node.name.casefold()
         ]
         entries = []
-        for node in hits[: target.limit]:
-            place = seen.outline.nodes.index(node)
+        for place, node in hits[: target.limit]:
             near = node.ref or next((n.ref for n in seen.outline.parents(place) if n.ref), "")
             entries.append({"ref": near, "text": self._clean(node.line()[2:502])})
         shown = frozenset(entry["ref"] for entry in entries if entry["ref"])

@@ -7,6 +7,7 @@ the parts: no text of a page can look like a node.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 
@@ -37,6 +38,10 @@ _MARK = re.compile(r"\[([a-z]+)(?:=([^\]]*))?\]")
 _CLICKABLE = frozenset({"link", "button", "checkbox", "radio", "option", "menuitem", "tab"})
 _LONGEST_NAME = 400
 _LONGEST_TEXT = 2000
+# Two looks at one page have most of their lines in common. What fields hold is not kept.
+_REMEMBERED = 2048
+_LONGEST_LINE = 250
+_FIELDS = ("textbox", "searchbox", "spinbutton", "combobox")
 
 
 @attrs.define(slots=True)
@@ -142,8 +147,12 @@ def parse(text: str) -> Outline:
         body = line.lstrip(" ")
         if not body.startswith("- "):
             continue
-        node = _node((len(line) - len(body)) // 2, body[2:])
-        if node.role.startswith("/"):
+        known = len(line) <= _LONGEST_LINE and not body.startswith(_FIELDS, 2)
+        read = _known if known else _parts
+        role, name, ref, states, value, box = read(body[2:])
+        depth = (len(line) - len(body)) // 2
+        node = Node(depth, role, name, ref, states, value, (), box)
+        if role.startswith("/"):
             _adopt(nodes, node)
             continue
         if node.ref:
@@ -160,7 +169,8 @@ def _adopt(nodes: list[Node], prop: Node) -> None:
             return
 
 
-def _node(depth: int, body: str) -> Node:
+def _parts(body: str) -> tuple[str, str, str, tuple[str, ...], str, str]:
+    """Return role, name, ref, states, text and box of a line."""
     match = _SIMPLE.match(body)
     if match is not None:
         value = _unquoted((match["value"] or "").strip())
@@ -168,7 +178,7 @@ def _node(depth: int, body: str) -> Node:
         key, value = _halves(body)
         match = _KEY.match(key)
     if match is None:
-        return Node(depth, "text", text=_bounded(plain(_unquoted(body)), _LONGEST_TEXT))
+        return "text", "", "", (), _bounded(plain(_unquoted(body)), _LONGEST_TEXT), ""
     role, name, marks = match["role"], match["name"] or "", match["marks"]
     ref, box, states = "", "", []
     for mark, setting in _MARK.findall(marks):
@@ -182,15 +192,11 @@ def _node(depth: int, body: str) -> Node:
             states.append("clickable")
     if name.startswith('"'):
         name = _json(name)
-    return Node(
-        depth,
-        role,
-        _bounded(plain(name), _LONGEST_NAME),
-        ref,
-        tuple(states),
-        _bounded(plain(value), _LONGEST_TEXT),
-        box=box,
-    )
+    name = _bounded(plain(name), _LONGEST_NAME)
+    return role, name, ref, tuple(states), _bounded(plain(value), _LONGEST_TEXT), box
+
+
+_known = functools.lru_cache(_REMEMBERED)(_parts)
 
 
 def _halves(body: str) -> tuple[str, str]:
