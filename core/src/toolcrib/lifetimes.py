@@ -89,7 +89,7 @@ class Lifetimes:
                 return
             del self._owners[resource]
             known = isinstance(error, DeclarationError | Unavailable)
-            failure = error if known else Unavailable(f"{text}. Nothing ran.")
+            failure = error if known else Unavailable(f"{text.rstrip('.')}. Nothing ran.")
             owner.ready.set_exception(failure)
 
     async def close(self) -> None:

@@ -122,7 +122,7 @@ def _stranger(top: ModuleType, folder: str | None) -> str | None:
 
 def _unloadable(subject: str, name: str, why: str) -> Refusal:
     text = (
-        f"{name} could not be loaded: {why}. Its tools are withheld, nothing else is; "
-        "mend or upgrade it, or take it out of packs in policy"
+        f"{name} could not be loaded: {why.rstrip('.')}. Its tools are withheld, nothing "
+        "else is; mend or upgrade it, or take it out of packs in policy"
     )
     return refuse("pack.unloadable", subject, text)

@@ -46,6 +46,8 @@ async def stop(toolbox: Toolbox, conversation: str, *, by: str, reason: str) -> 
     names.check_text("a conversation's name", conversation)
     names.check_text("who orders it", by)
     names.check_text("a reason", reason)
+    # It ends a sentence, which has one full stop.
+    reason = reason.rstrip(". ")
     # Written down first: nobody misses it, whatever happens to this process next.
     told = _tell(toolbox, conversation, by=by, reason=reason)
     why = f"{by} stopped the conversation{f': {reason}' if reason else ''}."

@@ -14,12 +14,13 @@ def test_a_call_that_another_command_makes_is_cancelled(home, desk, asked):
         for line in running.stderr:
             if b"hanging" in line:
                 break
-        told = home.json("stop", "c", "--reason", "wrong file")
+        told = home.json("stop", "c", "--reason", "wrong file.")
         output = running.stdout.read()
         code = running.wait(60)
     assert told == {"calls": 0, "jobs": [], "left": [], "told": True}
     assert code == 19
-    assert b"stopped the conversation: wrong file" in output
+    assert b"stopped the conversation: wrong file." in output
+    assert b".." not in output
     assert [receipt["status"] for receipt in home.json("ledger", "show", "c")] == ["cancelled"]
     assert home.run("ledger", "verify").exit_code == 0
 

@@ -10,7 +10,7 @@ from toolcrib.record import Ledger
 from toolcrib.toolbox import Toolbox
 
 from .mending import mend
-from .output import counted
+from .output import counted, said_once
 from .signs import Sign
 
 
@@ -25,6 +25,7 @@ __all__ = ["activated"]
 
 async def activated(policy: Policy) -> list[Sign]:
     """Import each pack, open its sources, ask which tools are active; no tool is called."""
+    said_once()
     with Ledger.open(None) as scratch:
         async with Toolbox(policy, ledger=scratch) as box:
             await box.sources.settle()

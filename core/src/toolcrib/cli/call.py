@@ -13,7 +13,7 @@ import click
 
 from .exits import EXIT, of_calls
 from .options import conversation_option, load_policy, login, mode_option, policy_options
-from .output import complain, json_option, note, print_json, say
+from .output import complain, json_option, note, print_json, receipts, say
 
 
 if TYPE_CHECKING:
@@ -53,13 +53,18 @@ def call(
     policy = load_policy(**options)
     name = conversation or "call-" + random.token_hex(6)
     session = {"principal": principal or login(), "mode": mode, "conversation": name}
-    outcome = asyncio.run(_call(policy, tool, text, session, ask=ask))
+    try:
+        outcome, steps = asyncio.run(_call(policy, tool, text, session, ask=ask))
+    except KeyboardInterrupt:
+        complain(f"interrupted; {receipts(name)}", code=EXIT["interrupted"])
     if as_json:
         from toolcrib.record.forms import outcome_to_json  # noqa: PLC0415 - only with --json
 
         print_json(outcome_to_json(outcome))
     else:
         _show(outcome)
+    for line in steps:
+        note(line, colour="yellow")
     raise SystemExit(of_calls([outcome.status]))
 
 
@@ -79,9 +84,11 @@ def given(arguments: str) -> str:
 
 async def _call(
     policy: Policy, tool: str, arguments: str, options: dict[str, Any], *, ask: bool
-) -> Outcome:
+) -> tuple[Outcome, tuple[str, ...]]:
+    """Call, and say what a person can do if there is no such tool."""
     from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - --help must not pay for it
 
+    from .advice import next_steps  # noqa: PLC0415 - as above
     from .job import warn_of_rules  # noqa: PLC0415 - as above
     from .terminal import TerminalApprover  # noqa: PLC0415 - as above
 
@@ -90,17 +97,21 @@ async def _call(
         if tool not in box.catalog:
             await box.sources.settle()
         approver = TerminalApprover(by=options["principal"]) if ask else None
-        return await session.call(tool, arguments, approver=approver)
+        outcome = await session.call(tool, arguments, approver=approver)
+        unknown = outcome.code in {"tool.unknown", "pack.disabled"}
+        return outcome, next_steps(tool, box.catalog, policy) if unknown else ()
 
 
 def _show(outcome: Outcome) -> None:
     from toolcrib.projection import render  # noqa: PLC0415 - only for people
 
+    from .advice import in_ids  # noqa: PLC0415 - as above
+
     rendered = render(outcome)
     if outcome.ok:
         say(rendered.text)
     else:
-        note(rendered.text, colour="red")
+        note(in_ids(rendered.text, outcome.tool_id), colour="red")
     for media in rendered.media:
         note(f"({media.media_type}, {len(media.data)} characters of base64; see --json)")
     sys.stdout.flush()

@@ -12,7 +12,7 @@ import sys
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -27,6 +27,7 @@ from toolcrib.record import Ledger
 
 from .checking import lint_of, problems_of
 from .mending import is_for_apps, mend
+from .misspelt import misspelt
 from .options import catalog_of
 from .output import counted
 from .signs import Sign, State
@@ -174,10 +175,7 @@ class Checkup:
             with Ledger.open(file) as book:
                 yield from _book(book, file)
         except (RecordError, sqlite3.Error) as error:
-            text, _, advice = str(error).rpartition("; ")
-            yield Sign(
-                area="ledger", state="fail", text=text or str(error), mend=[_command(advice)]
-            )
+            yield Sign(area="ledger", state="fail", **_advised(str(error), file, self._file))
 
     # -- packs -------------------------------------------------------------------------
 
@@ -187,7 +185,11 @@ class Checkup:
         except ToolcribError as error:
             yield Sign(area="packs", state="fail", text=str(error))
             return
+        wrong = dict(misspelt(self._file, catalog)) if self._file.is_file() else {}
+        yield from wrong.values()
         for refusal in (*catalog.refusals, *problems_of(catalog)):
+            if (refusal.details.get("key"), refusal.subject) in wrong:
+                continue
             meant = refusal.code in _MEANT or is_for_apps(refusal)
             state: State = "note" if meant else "fail"
             yield Sign(
@@ -280,6 +282,18 @@ def _is_there(place: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
+
+
+def _advised(problem: str, ledger: Path, policy: Path) -> dict[str, Any]:
+    """Split what is wrong with a ledger from what mends it, as lines to type."""
+    text, _, advice = problem.rpartition("; ")
+    aside = f'or, in {policy}: ledger = "{ledger.stem}-2{ledger.suffix}"'
+    if advice.startswith("upgrade toolcrib"):
+        return {"text": text, "mend": ["pip install --upgrade toolcrib", aside]}
+    if not text:
+        fresh = f"mv {ledger} {ledger}.old, and the next call makes a new one"
+        return {"text": problem, "mend": [fresh, aside]}
+    return {"text": text, "mend": [_command(advice)]}
 
 
 def _command(advice: str) -> str:

@@ -12,7 +12,7 @@ import click
 from .call import given
 from .exits import EXIT
 from .options import catalog_of, load_policy, login, mode_option, policy_options
-from .output import complain, json_option, print_json, say
+from .output import complain, json_option, note, print_json, say
 
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def explain(
         decision(policy, tool, given(arguments), principal, mode, as_json=as_json)
         return
     catalog = catalog_of(policy)
-    entry = _found(catalog, tool)
+    entry = _found(policy, catalog, tool)
     if dialect is not None:
         _projected(policy, entry, dialect, strict=strict, as_json=as_json)
     elif as_json:
@@ -113,7 +113,7 @@ def _is_offered(entry: Entry | _Withheld) -> bool:
     return not isinstance(entry, _Withheld)
 
 
-def _found(catalog: Catalog, name: str) -> Entry | _Withheld:
+def _found(policy: Policy, catalog: Catalog, name: str) -> Entry | _Withheld:
     """Return a tool, offered or withheld, or leave with what is known of the name."""
     from toolcrib.crib import TOOLS  # noqa: PLC0415 - --help must not pay for it
     from toolcrib.outcome import Refusal  # noqa: PLC0415 - as above
@@ -136,7 +136,12 @@ def _found(catalog: Catalog, name: str) -> Entry | _Withheld:
             f"toolcrib explain {name} '{{}}'"
         )
         complain(text, code=EXIT["unknown_tool"])
-    return complain(f"{found.text} [{found.code}]", code=EXIT[found.status])
+    from .advice import next_steps  # noqa: PLC0415 - as above
+
+    note(f"toolcrib: {found.text} [{found.code}]", colour="red")
+    for line in next_steps(name, catalog, policy):
+        note(line, colour="yellow")
+    raise SystemExit(EXIT[found.status])
 
 
 def _facts(policy: Policy, entry: Entry | _Withheld) -> dict[str, Any]:

@@ -19,10 +19,11 @@ from toolcrib.errors import AnsweredError
 from toolcrib.outcome import Outcome
 from toolcrib.toolbox import Toolbox
 
+from .advice import in_ids
 from .checking import lint_of
 from .exits import EXIT, of_calls
 from .inputs import followed
-from .output import complain, note, print_line
+from .output import complain, note, print_line, receipts
 from .terminal import TerminalApprover
 from .transcript import Entry, detect
 
@@ -91,6 +92,9 @@ class Job:
                     else:
                         self._unstarted(entry)
         if self._stopped is not None:
+            how = "interrupted" if self._stopped == EXIT["interrupted"] else "terminated"
+            kept = f"; {receipts(self._conversation)}" if self._statuses else ""
+            self._say(f"toolcrib: {how}{kept}", colour="red")
             return self._stopped
         if not found:
             complain("there are no calls in what was given", code=EXIT["usage"])
@@ -286,7 +290,7 @@ class Job:
         if not self._statuses:
             return
         counts = ", ".join(f"{n} {status}" for status, n in Counter(self._statuses).items())
-        self._say(f"{counts}; receipts: toolcrib ledger show {self._conversation}")
+        self._say(f"{counts}; {receipts(self._conversation)}")
 
     def _say(self, text: str, *, colour: str | None = None) -> None:
         if not self._quiet:
@@ -302,7 +306,7 @@ def told(outcome: Outcome) -> str:
     """Say in one line how a call ended."""
     replayed = " (recorded earlier, not run again)" if outcome.replayed else ""
     attempts = f" after {outcome.attempts} attempts" if outcome.attempts > 1 else ""
-    detail = outcome.text or outcome.result.summary
+    detail = in_ids(outcome.text or outcome.result.summary, outcome.tool_id)
     first = f": {detail.splitlines()[0]}" if detail else ""
     code = f" [{outcome.code}]" if outcome.code else ""
     return f"{outcome.status:<14} {outcome.tool_id}{attempts}{replayed}{first}{code}"

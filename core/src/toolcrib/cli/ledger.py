@@ -20,7 +20,7 @@ from .retaining import forget, prune
 
 if TYPE_CHECKING:
     from toolcrib.outcome import Receipt
-    from toolcrib.record import Entry
+    from toolcrib.record import Entry, Ledger
 
 
 __all__ = ["ledger"]
@@ -83,12 +83,18 @@ def list_(*, as_json: bool, **options: Any) -> None:
 
 
 @ledger.command()
-@click.argument("conversation")
+@click.argument("conversation", required=False)
 @json_option
 @policy_options
-def show(*, conversation: str, as_json: bool, **options: Any) -> None:
-    """Show the receipts of CONVERSATION, in order; one call's whole story by its id."""
+def show(*, conversation: str | None, as_json: bool, **options: Any) -> None:
+    """Show the receipts of CONVERSATION, in order; one call's whole story by its id.
+
+    Without CONVERSATION, the receipts of the one that was last used.
+    """
     with open_ledger(**options) as book:
+        if conversation is None:
+            conversation = _last_used(book)
+            note(f"{conversation}; the others: toolcrib ledger list")
         if conversation.startswith("call_"):
             history = [_story(entry) for entry in book.history(conversation)]
             if not history:
@@ -102,6 +108,18 @@ def show(*, conversation: str, as_json: bool, **options: Any) -> None:
         print_json([_json(receipt) for receipt in receipts])
     else:
         table(conversation, _COLUMNS, map(_row, receipts))
+
+
+def _last_used(book: Ledger) -> str:
+    """Return the conversation with the newest receipt, or leave."""
+    used = [
+        (receipt.ended or 0.0, name)
+        for name in book.conversations()
+        for receipt in book.receipts(name)[-1:]
+    ]
+    if not used:
+        complain("no call has been made yet; make one: toolcrib call", code=EXIT["not_ok"])
+    return max(used)[1]
 
 
 @ledger.command()

@@ -57,11 +57,16 @@ class Lazy(click.Group):
         if args and args[0] not in COMMANDS:
             ctx.meta[_POLICY] = _named_policy(args[1:])
             if self.get_command(ctx, args[0]) is None:
-                from .groups import asleep  # noqa: PLC0415 - only for what is not found
+                from toolcrib.names import closest  # noqa: PLC0415 - only for what is not found
+
+                from .groups import asleep  # noqa: PLC0415 - as above
 
                 text = asleep(args[0])
-                if text is not None:
-                    ctx.fail(text)
+                if text is None:
+                    like = closest(args[0], self.list_commands(ctx), most=1)
+                    hint = f" Did you mean {like[0]!r}?" if like else ""
+                    text = f"No such command {args[0]!r}.{hint}"
+                ctx.fail(text)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -118,6 +123,7 @@ def _coded(run: Any) -> int:
         error.show()
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
+        note("toolcrib: interrupted", colour="red")
         return EXIT["interrupted"]
     except _Closed:
         raise

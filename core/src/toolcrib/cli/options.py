@@ -11,7 +11,7 @@ import click
 from toolcrib import names
 
 from .exits import EXIT
-from .output import complain, note
+from .output import complain, note, said_once
 
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def load_policy(*, policy_file: Path | None, workspace: Path, develop: bool) -> 
         complain(str(error), code=EXIT["policy"])
     except OSError as error:
         complain(f"{policy_file or error.filename}: {error.strerror}", code=EXIT["policy"])
+    said_once()
     for notice in policy.notices:
         note(f"toolcrib: {notice}", colour="yellow")
     ledger = policy.ledger or (policy.state or state_folder()) / "ledger.sqlite"

@@ -34,6 +34,8 @@ __all__ = [
     "problem_facts",
     "problem_line",
     "problems",
+    "receipts",
+    "said_once",
     "say",
     "table",
     "unbreakable",
@@ -62,6 +64,15 @@ def plain(text: str, *, keep: str = "\n\t") -> str:
     return "".join(
         c if c in keep or c.isprintable() else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def said_once() -> None:
+    """Leave the refusals of packs to the commands, which tell them; no logger does, too."""
+    import logging  # noqa: PLC0415 - only where packs are activated
+
+    refusals = logging.getLogger("toolcrib.activation")
+    if not refusals.handlers:
+        refusals.addHandler(logging.NullHandler())
 
 
 def say(text: str, *, colour: str | None = None) -> None:
@@ -146,6 +157,11 @@ def problems(found: Iterable[Refusal]) -> None:
     """Print one line for each refusal on stderr."""
     for refusal in found:
         note(problem_line(refusal), colour="yellow")
+
+
+def receipts(conversation: str) -> str:
+    """Return where to read what ran and how it ended."""
+    return f"receipts: toolcrib ledger show {conversation}"
 
 
 def complain(text: str, *, code: int = EXIT["usage"]) -> NoReturn:

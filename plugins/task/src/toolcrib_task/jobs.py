@@ -223,7 +223,7 @@ def _how(record: Any, said: str | None) -> str:
     words = f"{record.id} ({record.kind}) is {record.status}"
     if record.error:
         words += f": {record.error}"
-    return f"{words}; {said}." if said else f"{words}."
+    return f"{words}; {said}".rstrip(".") + "." if said else f"{words.rstrip('.')}."
 
 
 def _facts(record: Any) -> dict[str, Any]:
