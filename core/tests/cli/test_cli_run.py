@@ -287,7 +287,10 @@ def test_being_stopped_leaves_one_result_for_each_call(home, desk, asked, sent, 
             if b"hanging" in line:
                 break
         process.send_signal(sent)
-        out, _ = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
+    how = {130: "interrupted", 143: "terminated"}[code]
+    said = f"toolcrib: {how}; receipts: toolcrib ledger show c"
+    assert err.decode().splitlines()[-1] == said
     found = [json.loads(line) for line in out.splitlines()]
     ids = ["ran-0", "stopped-0", "stopped-1", "unstarted-0"]
     assert [m["tool_call_id"] for m in found] == ids
