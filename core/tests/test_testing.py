@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolcrib import Context, Pack, Signature
-from toolcrib.testing import check_pack
+from toolcrib.testing import Clock, check_pack, killed_host
 
 
 pytest_plugins = ["pytester"]
@@ -127,3 +127,31 @@ def test_a_fake_context_gives_what_the_test_gave(name, tmp_path):
         return await ctx.artifacts.get(link.digest, start=1, size=1) == b"b"
 
     assert asyncio.run({"secret": secret, "artifacts": artifacts}[name]())
+
+
+def test_a_clock_stands_still_until_it_is_moved():
+    """It is called like ``time.time``."""
+    clock = Clock(5.0)
+    assert (clock(), clock()) == (5.0, 5.0)
+    clock.now += 1.5
+    assert clock() == 6.5
+
+
+def test_a_host_that_kills_itself_leaves_what_it_printed():
+    """Whatever it still had to clean up does not run."""
+    code = """
+import os, signal, sys
+try:
+    print(sys.argv[1:], flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+finally:
+    print("cleaned up", flush=True)
+"""
+    assert killed_host(code, "a", 1) == "['a', '1']\n"
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit('gone wrong')", "print('all is well')"])
+def test_a_host_that_was_not_killed_proves_nothing(code):
+    """The test fails, with what the host said."""
+    with pytest.raises(AssertionError, match=r"gone wrong|ended with 0"):
+        killed_host(code)

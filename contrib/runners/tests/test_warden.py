@@ -17,6 +17,7 @@ import pytest
 
 from toolcrib.host import SystemClock
 from toolcrib.jobs.durable import DurableJobs
+from toolcrib.testing import killed_host
 
 from toolcrib_runners import (
     CommandAgents,
@@ -26,6 +27,7 @@ from toolcrib_runners import (
     find_orphans,
     stop_orphans,
 )
+from toolcrib_runners.testing import wardens, wardens_end
 from toolcrib_runners.wardenlink import reach
 
 
@@ -55,12 +57,7 @@ asyncio.run(main())
 
 def start_and_kill(folder, arguments):
     """Start a job from a host that is then killed; return the job's id."""
-    done = subprocess.run(
-        [sys.executable, "-c", HOST, str(folder), json.dumps(arguments)],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    return done.stdout.strip()
+    return killed_host(HOST, folder, json.dumps(arguments)).strip()
 
 
 def later(folder, scenario):
@@ -76,15 +73,6 @@ def later(folder, scenario):
             await jobs.close()
 
     return asyncio.run(main())
-
-
-def wardens(folder):
-    """The wardens of a folder that are alive."""
-    found = subprocess.run(
-        ["ps", "-ww", "-eo", "pid,args"], capture_output=True, text=True, check=True
-    )
-    lines = [line for line in found.stdout.splitlines() if f"{folder}/w/warden-" in line]
-    return [int(line.split()[0]) for line in lines]
 
 
 def wait_until(check, seconds=60.0):
@@ -115,7 +103,7 @@ def test_a_program_goes_on_when_its_host_is_killed(tmp_path, python):
         return found.status, found.result["returncode"], twice, again == found
 
     assert later(tmp_path / "jobs", scenario) == ("done", 4, [b"later", b"later"], True)
-    assert wait_until(lambda: not wardens(tmp_path / "jobs"))
+    assert wardens_end(tmp_path / "jobs")
 
 
 def test_a_program_that_ended_while_nobody_was_there_has_its_result(tmp_path, python):
@@ -123,7 +111,7 @@ def test_a_program_that_ended_while_nobody_was_there_has_its_result(tmp_path, py
     code = "print('ready', flush=True)"
     job_id = start_and_kill(tmp_path / "jobs", {"argv": python(code)})
     assert wait_until((tmp_path / "jobs" / job_id / "result.json").exists)
-    assert wait_until(lambda: not wardens(tmp_path / "jobs"))
+    assert wardens_end(tmp_path / "jobs")
 
     async def scenario(mine, kind):
         (found,) = await mine.list()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import time
 
@@ -14,7 +12,8 @@ import attrs
 import pytest
 
 from toolcrib import Allow, Policy, Toolbox
-from toolcrib.testing import async_run, check_pack
+from toolcrib.testing import async_run, check_pack, killed_host
+from toolcrib_runners.testing import wardens, wardens_end
 
 from toolcrib_shell import pack
 
@@ -334,12 +333,8 @@ asyncio.run(main(Path(sys.argv[1])))
 def test_a_background_command_outlives_its_host_and_is_read_by_the_next_one(tmp_path):
     """Parent killed, restarted: the result comes by offset, the same when asked twice."""
     (tmp_path / "ws").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", HOST, str(tmp_path)], capture_output=True, text=True,
-        timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    job = done.stdout.strip()
+    job = killed_host(HOST, tmp_path).strip()
+    assert len(wardens(tmp_path / "state")) == 1
 
     async def main():
         policy = Policy(
@@ -365,19 +360,7 @@ def test_a_background_command_outlives_its_host_and_is_read_by_the_next_one(tmp_
     assert first == second
     assert first[0] == 4
     assert first[1].endswith("output from byte 6:\nlater\n")
-    assert _left(tmp_path)
-
-
-def _left(folder):
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        listed = subprocess.run(
-            ["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True
-        ).stdout
-        if not [line for line in listed.splitlines() if f"{folder}/state" in line]:
-            return True
-        time.sleep(0.05)
-    return False
+    assert wardens_end(tmp_path / "state")
 
 
 def test_command_that_walks_past_what_is_denied_is_asked_about(tmp_path):

@@ -11,7 +11,8 @@ In a pack's ``conftest.py``::
 
 Then ``async_run(session.call("pack.tool", {...}))`` takes a call through all stages,
 ``fake_ctx`` is enough for ``await tool.call(fake_ctx, …)``, and ``check_pack(pack)``
-lists everything that would go wrong with the pack elsewhere.
+lists everything that would go wrong with the pack elsewhere. A ``Clock`` stands still until
+a test moves it, and ``killed_host`` runs a host that dies in the middle of its work.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
+import subprocess
+import sys
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
@@ -43,7 +47,15 @@ if TYPE_CHECKING:
     from .signature import Resource
 
 
-__all__ = ["FakeContext", "async_run", "check_pack", "fake_ctx", "session"]
+__all__ = [
+    "Clock",
+    "FakeContext",
+    "async_run",
+    "check_pack",
+    "fake_ctx",
+    "killed_host",
+    "session",
+]
 
 T = TypeVar("T")
 
@@ -171,6 +183,44 @@ class FakeContext:
     def note(self, word: str) -> None:
         """Keep a note."""
         self.notes.append(word)
+
+
+class Clock:
+    """Time that only a test moves, for whatever takes a function like ``time.time``.
+
+    Attributes:
+        now: Seconds; set it to move on.
+    """
+
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def killed_host(code: str, *arguments: object) -> str:
+    """Run a host that kills itself, as a crash would, and return what it printed.
+
+    Args:
+        code: Python that ends in ``os.kill(os.getpid(), signal.SIGKILL)``.
+        arguments: What it finds in ``sys.argv[1:]``, as text.
+
+    Raises:
+        AssertionError: it ended in another way; with what it wrote on stderr.
+        subprocess.TimeoutExpired: it did not end within a minute.
+    """
+    done = subprocess.run(  # noqa: S603 - the test's own code
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if done.returncode != -signal.SIGKILL:
+        raise AssertionError(done.stderr or f"it ended with {done.returncode}")
+    return done.stdout
 
 
 def async_run(work: Coroutine[Any, Any, T]) -> T:

@@ -20,22 +20,12 @@ from hypothesis import strategies as st
 from toolcrib.artifacts import ArtifactStore, Quota, SessionArtifacts, export
 from toolcrib.errors import Failed, NotFound, RecordError, Unavailable
 from toolcrib.outcome import ArtifactLink
-
-
-class Clock:
-    """A clock that only moves when it is told to."""
-
-    def __init__(self):
-        self.now = 1e6
-
-    def __call__(self):
-        """Return the time."""
-        return self.now
+from toolcrib.testing import Clock
 
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(1e6)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from toolcrib.outcome import Outcome, Result, Text
 from toolcrib.question import Grant, Question
 from toolcrib.record import Ledger
 from toolcrib.signature import Signature
+from toolcrib.testing import Clock
 from toolcrib.tool import Description, Tool
 from toolcrib.vocabulary import Effect, Scope, Status
 
@@ -22,17 +23,6 @@ TOOL = Tool(
     description=Description("Fetch a page."),
     input_schema={"type": "object"},
 )
-
-
-class Clock:
-    """A clock that only moves when it is told to."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        """Return the time."""
-        return self.now
 
 
 class Maker:

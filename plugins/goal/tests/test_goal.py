@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolcrib import Policy, Toolbox
-from toolcrib.testing import async_run, check_pack
+from toolcrib.testing import Clock, async_run, check_pack
 from toolcrib_store import Database
 
 from toolcrib_goal import pack
@@ -25,19 +25,9 @@ from toolcrib_goal.schema import APPLICATION, MIGRATIONS
 from toolcrib_goal.store import SqliteGoals
 
 
-class Clock:
-    """Time that only the test moves."""
-
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(100.0)
 
 
 @pytest.fixture

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from toolcrib.testing import Clock
+
 from toolcrib_task.store import SqliteTasks
-
-
-class Clock:
-    """Time that only the test moves."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture

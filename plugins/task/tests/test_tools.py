@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import subprocess
 import sys
-import time
+import tempfile
 
 from pathlib import Path
 
 import pytest
 
 from toolcrib import Allow, Policy, Toolbox
-from toolcrib.testing import async_run, check_pack
+from toolcrib.testing import async_run, check_pack, killed_host
 from toolcrib_runners import CommandAgents
+from toolcrib_runners.testing import wardens, wardens_end
 
 from toolcrib_task import pack
 
@@ -425,15 +425,19 @@ asyncio.run(main(Path(sys.argv[1])))
 """
 
 
-def test_a_background_agent_outlives_its_host_and_is_read_by_the_next_one(tmp_path):
+@pytest.fixture
+def short(monkeypatch):
+    """A temporary folder for hosts; where wardens listen must have a short name."""
+    with tempfile.TemporaryDirectory(prefix="t-") as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield Path(folder)
+
+
+def test_a_background_agent_outlives_its_host_and_is_read_by_the_next_one(tmp_path, short):
     """Parent killed, restarted: the result comes by offset, the same when asked twice."""
     (tmp_path / "ws").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", HOST, str(tmp_path)], capture_output=True, text=True,
-        timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    job = done.stdout.strip()
+    job = killed_host(HOST, tmp_path).strip()
+    assert len(wardens(short)) == 1
 
     async def work(call, session, box):
         listed = await call("jobs")
@@ -448,17 +452,7 @@ def test_a_background_agent_outlives_its_host_and_is_read_by_the_next_one(tmp_pa
     assert texts(first) == texts(second)
     assert first.result.structured == second.result.structured
     assert texts(first).endswith('from byte 6:\n{"text": "did it"}\n')
-    end = time.monotonic() + 60
-    while _left(tmp_path) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert _left(tmp_path) == []
-
-
-def _left(folder):
-    listed = subprocess.run(
-        ["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True
-    ).stdout
-    return [line for line in listed.splitlines() if f"{folder}/state" in line]
+    assert wardens_end(short)
 
 
 class Here:
@@ -495,18 +489,14 @@ asyncio.run(main(Path(sys.argv[1])))
 def test_jobs_of_a_dead_host_do_not_stay_running(tmp_path):
     """Agents that lived in it are lost, and say so; their list is there for the next host."""
     (tmp_path / "ws").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", DYING, str(tmp_path)], capture_output=True, text=True,
-        timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    job = killed_host(DYING, tmp_path).strip()
 
     async def look(call, session, box):
         return await call("jobs")
 
     listed = scenario(tmp_path, look, agents=Here(), ledger=tmp_path / "ledger.db")
     (found,) = listed.result.structured["jobs"]
-    assert (found["id"], found["status"]) == (done.stdout.strip(), "lost")
+    assert (found["id"], found["status"]) == (job, "lost")
     assert "gone" in found["error"]
 
 
