@@ -35,7 +35,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", re.ASCII)
 _SOURCE = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*", re.ASCII)
 _WIRE = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _PLAIN_LIVE = re.compile(r"[A-Za-z0-9-][A-Za-z0-9_-]*", re.ASCII)
-_SUFFIXED = re.compile(r"_[0-9a-f]{10}")
+_DIGITS = re.compile(r"[0-9a-f]{10}")
 _UNCLEAN = re.compile(r"[^A-Za-z0-9_-]+")
 
 WIRE_LIMIT = 64
@@ -91,6 +91,11 @@ def is_tool_id(text: str) -> bool:
     return is_source_id(source) and 1 <= len(name) <= _LONGEST and name.isprintable()
 
 
+def _is_suffixed(plain: str) -> bool:
+    # Hardly any name has the bar there, so that the look costs next to nothing.
+    return plain[-11:-10] == "_" and _DIGITS.fullmatch(plain, len(plain) - 10) is not None
+
+
 def wire_name(tool_id: str) -> str:
     """Return the name under which a provider knows a tool; see the module's text."""
     pack, _, rest = tool_id.partition(".")
@@ -101,7 +106,7 @@ def wire_name(tool_id: str) -> str:
     else:
         plain = f"{pack}_{rest}"
         fits = True
-    if fits and _WIRE.fullmatch(plain) and not _SUFFIXED.fullmatch(plain, len(plain) - 11):
+    if fits and _WIRE.fullmatch(plain) and not _is_suffixed(plain):
         return plain
     suffix = hashlib.sha256(tool_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     clean = _UNCLEAN.sub("_", plain)[: WIRE_LIMIT - len(suffix) - 1].rstrip("_")

@@ -37,7 +37,7 @@ Step = Mapping[str, Any] | None
 _KINDS = ("fields", "items", "pairs", "union", "wrap", "ref", "tuple", "prefix")
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Inverse:
     """Undo what a projection did to a tool's arguments.
 

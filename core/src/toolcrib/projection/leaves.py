@@ -103,10 +103,16 @@ def or_null(wire: dict[str, Any]) -> dict[str, Any]:
         if isinstance(kind, list):
             wire["type"] = [*kind, "null"]
             return wire
-    about: dict[str, Any] = {k: wire.pop(k) for k in ("title", "description") if k in wire}
-    if wire.keys() == {"anyOf"}:
-        return {**about, "anyOf": [*wire["anyOf"], {"type": "null"}]}
-    return {**about, "anyOf": [wire, {"type": "null"}]}
+    about: dict[str, Any] = {}
+    if "title" in wire:
+        about["title"] = wire.pop("title")
+    if "description" in wire:
+        about["description"] = wire.pop("description")
+    if "anyOf" in wire and len(wire) == 1:
+        about["anyOf"] = [*wire["anyOf"], {"type": "null"}]
+    else:
+        about["anyOf"] = [wire, {"type": "null"}]
+    return about
 
 
 def _planned(profile: Profile, keywords: tuple[str, ...]) -> _Plan | None:

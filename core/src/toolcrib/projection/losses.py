@@ -23,7 +23,7 @@ _EXACT = 1e15
 _ORDER = {keyword: number for number, keyword in enumerate(FOLD_ORDER)}
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Loss:
     """One thing that the declared schema says and the sent one does not.
 

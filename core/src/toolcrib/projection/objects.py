@@ -66,8 +66,8 @@ def _fields(
     wanted = node.get("required") or ()
     sent, fields, needed = _properties(walk, properties, wanted, at)
     wire, folded = carry(walk, node, at)
-    lost = [name for name in wanted if name not in properties]
-    if lost:
+    if not properties.keys() >= set(wanted):
+        lost = [name for name in wanted if name not in properties]
         _undeclared(walk, lost, folded, at)
     closing, rest = _extra(walk, node, extra, folded, at)
     if at:
@@ -130,7 +130,7 @@ def _names(walk: Walk, properties: Mapping[str, Any], at: str) -> Mapping[str, s
     profile = walk.profile
     if profile.key_pattern is not None and (at == "" or profile.keys_everywhere):
         return sent_names(walk, properties, at)
-    return dict(zip(properties, properties, strict=True))
+    return {name: name for name in properties}
 
 
 def _enter(walk: Walk, properties: Mapping[str, Any], at: str) -> None:

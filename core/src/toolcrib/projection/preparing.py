@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Prepared", "Projection", "prepare"]
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, slots=False)
 class Projection:
     """One tool as one request shows it.
 
@@ -47,7 +47,7 @@ class Projection:
     form: str = ""
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Prepared:
     """A tool that is shown, or why it is not, and what it takes of a request's budget."""
 

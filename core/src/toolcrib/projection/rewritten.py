@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["Rewritten"]
 
 
-# With a dict, for it lives a moment: writing frozen slots costs more than they save.
-@attrs.frozen(kw_only=True, slots=False)
+# Not frozen: it lives a moment, and frozen ones take twice as long to make.
+@attrs.define(kw_only=True)
 class Rewritten:
     """A schema as one form of a dialect says it.
 
