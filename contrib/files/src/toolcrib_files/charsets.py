@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .ranges import Ranges, merge
 
-__all__ = ["DIGITS", "SPACES", "WORDS", "Ranges", "complement", "fold", "merge", "render"]
 
-Ranges = tuple[tuple[int, int], ...]
+__all__ = ["DIGITS", "SPACES", "WORDS", "complement", "fold", "render"]
 
 LAST = 0x10FFFF
 # What stands for a byte that is no text, and the ends of lines, are in no set: nothing
@@ -18,17 +18,6 @@ _MOST_FOLDED = 4096
 DIGITS: Ranges = ((0x30, 0x39),)
 WORDS: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 SPACES: Ranges = ((0x09, 0x09), (0x0B, 0x0C), (0x20, 0x20))
-
-
-def merge(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """Return sorted ranges without overlaps."""
-    out: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if out and low <= out[-1][1] + 1:
-            out[-1] = (out[-1][0], max(out[-1][1], high))
-        else:
-            out.append((low, high))
-    return tuple(out)
 
 
 def complement(ranges: Iterable[tuple[int, int]], *, never: Ranges = _NEVER) -> Ranges:

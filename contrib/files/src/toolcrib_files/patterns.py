@@ -16,8 +16,8 @@ from collections.abc import Callable
 import attrs
 
 from . import charsets
-from .charsets import Ranges
 from .faults import Fault
+from .ranges import Ranges, merge
 
 
 __all__ = ["Pattern", "compile_pattern"]
@@ -202,7 +202,7 @@ class _Translator:
         if char.lower() in _CLASSES:
             ranges = _CLASSES[char.lower()]
             if self.multiline and char.lower() == "s":
-                ranges = charsets.merge([*ranges, (10, 10), (13, 13)])
+                ranges = merge([*ranges, (10, 10), (13, 13)])
             return self._complement(ranges) if char.isupper() else ranges, 2
         if char in _CONTROLS:
             return ((_CONTROLS[char], _CONTROLS[char]),), 2
@@ -226,7 +226,7 @@ class _Translator:
             first = False
             ranges += self._member()
         self.at += 1
-        whole = charsets.merge(ranges)
+        whole = merge(ranges)
         if "i" in self.flags:
             whole = charsets.fold(whole)
         if negated:

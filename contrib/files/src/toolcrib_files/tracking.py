@@ -8,6 +8,7 @@ import attrs
 
 from .faults import Fault
 from .places import Place
+from .ranges import merge
 from .reading import Bytes, Window
 from .texts import count_lines, digest
 
@@ -71,7 +72,7 @@ class Tracker:
         with self._lock:
             before = self._seen.get(place.path)
             ranges = before.ranges if before and before.digest == what.digest else ()
-            joined = _join([*ranges, *((n, n) for n in shown)])
+            joined = merge([*ranges, *((n, n) for n in shown)])
             self._seen[place.path] = Seen(what.digest, what.total, joined)
 
     def wrote(self, place: Place, data: bytes, text: str) -> None:
@@ -125,13 +126,3 @@ class Tracker:
         else:
             return
         raise Fault(text, kind="refused", code="files.unread", pointer=pointer)
-
-
-def _join(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    out: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if out and low <= out[-1][1] + 1:
-            out[-1] = (out[-1][0], max(out[-1][1], high))
-        else:
-            out.append((low, high))
-    return tuple(out)
