@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 
 import pytest
@@ -431,6 +432,96 @@ def test_element_in_a_frame_without_an_origin_is_not_acted_on(site, browser, fra
 
     outcome = browser.run(scenario)
     assert (outcome.status, outcome.code) == ("failed", "browser.opaque_frame"), outcome
+    assert clicks(site) == []
+
+
+def test_element_in_a_frame_that_is_in_a_sandbox_is_not_acted_on(site, browser):
+    """What is in a sandbox is in it as a whole."""
+    site.add("/in", ok(f"<button {LOG}>Inner</button>"))
+    site.add("/middle", ok('<iframe src="/in"></iframe>'))
+    site.add("/", ok('<iframe sandbox="allow-scripts" src="/middle"></iframe>'))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        await me.call("browser.wait", condition={"kind": "load"})
+        await me.look()
+        return await me.click('"Inner"')
+
+    outcome = browser.run(scenario)
+    assert (outcome.status, outcome.code) == ("failed", "browser.opaque_frame"), outcome
+    assert clicks(site) == []
+
+
+def test_key_goes_to_no_frame_of_another_origin(site, other, browser):
+    """A page can give the focus to any frame that it holds."""
+    other.add("/in", ok(f"<button autofocus {LOG}>Inner</button>"))
+    site.add(
+        "/",
+        ok(
+            f'<iframe src="{other.url("/in")}"></iframe><button onclick="'
+            "document.querySelector('iframe').focus()\">Give</button>"
+        ),
+    )
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        await me.call("browser.wait", condition={"kind": "load"})
+        await me.click('"Give"')
+        refused = await me.act("press", key="Tab")
+        allowed = await me.act("press", key="Tab", frame_origin=other.url(""))
+        return refused, allowed
+
+    refused, allowed = browser.run(scenario)
+    assert (refused.status, refused.code) == ("refused", "browser.frame_origin"), refused
+    assert other.url("") in refused.text
+    assert allowed.ok, allowed
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_window_that_goes_on_at_once_is_held_all_the_same(site, other, browser, known):
+    """Also to an origin that another page of the session was let to."""
+    other.add("/", ok("<p>foreign words</p>"))
+    site.add("/pop", ok(f"<script>location.replace('{other.url('/')}')</script>"))
+    site.add("/", ok("<button onclick=\"window.open('/pop')\">Go</button>"))
+
+    async def scenario(me):
+        if known:
+            await me.go(other.url("/"))
+        await me.go(site.url("/"))
+        outcome = await me.click('"Go"')
+        await me.call("browser.wait", condition={"kind": "time", "ms": 300})
+        pages = (await me.call("browser.page")).result.structured["pages"]
+        looks = [await me.look(page=each["page"]) for each in pages]
+        return outcome, pages, looks
+
+    outcome, pages, looks = browser.run(scenario)
+    assert {each["origin"] for each in pages} == {site.url("")}
+    for each in (outcome, *looks):
+        assert "foreign words" not in str(each.result.content)
+    if not known:
+        assert other.hits == []
+
+
+def test_refs_that_were_not_shown_are_not_acted_on(site, browser):
+    """What changed is shown; of the rest only what was shown before counts."""
+    items = "".join(f"<li><button {LOG}>Item {n}</button>" for n in range(400))
+    site.add("/", ok(f"<button onclick=\"o.textContent='x'\">Go</button><p id=o>-</p>{items}"))
+
+    async def scenario(me):
+        await me.go(site.url("/"), max_bytes=2000)
+        clicked = await me.click('"Go"')
+        assert clicked.ok, clicked
+        number = max(int(n) for n in re.findall(r"ref=e(\d+)", me.seen))
+        return await me.call(
+            "browser.interact",
+            page=me.page,
+            snapshot=me.snapshot,
+            origin=me.origin,
+            action={"kind": "click", "ref": f"e{number + 101}"},
+        )
+
+    outcome = browser.run(scenario)
+    assert (outcome.status, outcome.code) == ("failed", "browser.stale"), outcome
     assert clicks(site) == []
 
 

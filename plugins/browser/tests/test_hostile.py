@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcrib_net.testing import ok
+from toolcrib_net.testing import ok, reply
 
 
 pytestmark = pytest.mark.peer
@@ -376,7 +376,7 @@ def test_page_that_talks_without_end_is_listened_to_for_presses_only(site, brows
     site.add(
         "/",
         ok(
-            "<button onclick='setInterval(() => { for (let n = 0; n < 100; n++) console.log(n)"
+            "<button onclick='setInterval(() => { for (let n = 0; n < 9; n++) console.log(n)"
             f"}}, 10)'>Talk</button><button {SWAPS}>Following</button><button>Last</button>"
         ),
     )
@@ -391,3 +391,62 @@ def test_page_that_talks_without_end_is_listened_to_for_presses_only(site, brows
     assert first.ok, first
     assert stopped.code == "browser.changed", stopped
     assert last.ok, last
+
+
+def test_option_that_is_chosen_is_the_one_that_was_named(site, browser, text):
+    """Whatever the page says of its lists to its own code."""
+    lies = """Array.prototype.findIndex = () => 1; Array.prototype.map = () => [1];
+        Object.defineProperty(HTMLSelectElement.prototype, 'options', {get() { return [] }});"""
+    site.add(
+        "/",
+        page(
+            "<select aria-label=Plan onchange='o.textContent = this.value'>"
+            "<option>none<option>costly<option>free</select><p id=o>-</p>",
+            lies,
+        ),
+    )
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        return await me.act("select", "combobox", options=["free"])
+
+    outcome = browser.run(scenario)
+    assert outcome.ok, outcome
+    assert ": free" in text(outcome)
+
+
+def test_page_that_lies_about_what_it_holds_is_looked_at_all_the_same(site, browser):
+    """A page without elements is asked why, and not by its own code."""
+    lies = """Object.defineProperty(NodeList.prototype, 'length', {get() { return {} }});
+        Document.prototype.querySelectorAll = () => { throw new Error('no') };"""
+    site.add("/", page("<canvas></canvas>", lies))
+
+    async def scenario(me):
+        return await me.go(site.url("/"))
+
+    outcome = browser.run(scenario)
+    assert outcome.ok, outcome
+    assert "canvas" in str(outcome.result.content)
+
+
+def test_more_files_than_anybody_asked_for_are_not_kept(site, browser):
+    """A few are, and it is said that there were more."""
+    site.add("/file", reply(200, "x", [("Content-Disposition", "attachment; filename=f.bin")]))
+    site.add(
+        "/",
+        ok(
+            '<button onclick="for (let n = 0; n < 30; n++) { const a = document.createElement('
+            "'a'); a.href = '/file?' + n; a.download = ''; a.click(); }\">Go</button>"
+        ),
+    )
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        outcome = await me.click('"Go"')
+        await me.call("browser.wait", condition={"kind": "time", "ms": 300})
+        return outcome
+
+    outcome = browser.run(scenario)
+    assert outcome.ok, outcome
+    kept = [b for b in outcome.result.content if b.type == "artifact"]
+    assert 1 <= len(kept) <= 8, outcome.result.content

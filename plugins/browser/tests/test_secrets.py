@@ -166,3 +166,179 @@ def test_pictures_hide_what_credential_fields_hold(login, browser, monkeypatch):
     first = browser.run(scenario)
     monkeypatch.setenv("SITE_PASSWORD", "another one entirely")
     assert browser.run(scenario) == first
+
+
+def test_long_secret_in_a_field_of_many_lines_is_not_shown(site, browser, text):
+    """Although the tree cuts it and puts it on one line."""
+    key = "\n".join(f"line {n} " + "abc  [ref=e1] " * 20 for n in range(40))
+    more = "<textarea aria-label=Notes>plain notes</textarea>"
+    site.add("/", ok(f"<textarea aria-label='API key'>{key}</textarea>{more}"))
+
+    async def scenario(me):
+        return await me.go(site.url("/"))
+
+    told = text(browser.run(scenario))
+    assert "[value hidden]" in told
+    assert "plain notes" in told
+    assert "line 1" not in told
+
+
+def test_what_a_password_field_holds_is_in_no_name_of_another(site, browser, text):
+    """Names are made of what labels hold, fields included."""
+    site.add(
+        "/",
+        ok(
+            '<label for=c>Keep <input aria-label="API key" value="hunter22"></label>'
+            '<input type="checkbox" id=c>'
+            "<div role=button tabindex=0>Go <input name=pin value=swordfish></div>"
+        ),
+    )
+
+    async def scenario(me):
+        return await me.go(site.url("/"))
+
+    outcome = browser.run(scenario)
+    assert 'checkbox "Keep' in text(outcome)
+    for password in ("hunter22", "swordfish"):
+        assert password not in everything(outcome)
+
+
+def test_password_that_a_page_begins_to_show_stays_hidden(site, browser, text):
+    """The field was for a password when it was first seen."""
+    site.add(
+        "/",
+        ok(
+            '<input id=x aria-label=Word type=password value="hunter22">'
+            "<button onclick=\"x.type='text'\">Show</button>"
+        ),
+    )
+
+    async def scenario(me):
+        outs = [await me.go(site.url("/")), await me.click('"Show"'), await me.look()]
+        fields = [{"ref": me.ref('"Word"'), "value": "swordfish"}]
+        return outs, await me.act("fill", fields=fields)
+
+    outs, filled = browser.run(scenario)
+    for outcome in outs:
+        assert "hunter22" not in everything(outcome)
+    assert filled.code == "browser.secret_needed"
+
+
+def test_fields_that_cannot_be_told_apart_show_nothing(site, browser, text):
+    """More frames than are asked: what their fields hold stays out, and they stay usable."""
+    inner = "<input aria-label=Inner type=password value=hunter{}>"
+    for number in range(16):
+        site.add(f"/{number}", ok(inner.format(number)))
+    frames = "".join(f"<iframe src=/{number}></iframe>" for number in range(16))
+    site.add("/", ok(f"<input aria-label=Own value=shown>{frames}"))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        await me.call("browser.wait", condition={"kind": "load"})
+        return await me.look()
+
+    outcome = browser.run(scenario)
+    assert text(outcome).count('"Inner"') == 16
+    assert "hunter" not in everything(outcome)
+    assert ": shown" in text(outcome)
+
+
+def test_overwritten_objects_of_a_page_show_no_password(site, browser):
+    """What is asked of fields is asked out of the reach of the page's code."""
+    lies = """<script>
+      Object.defineProperty(HTMLInputElement.prototype, 'type', {get() { return 'text' }});
+      Object.defineProperty(HTMLInputElement.prototype, 'value', {get() { return '' }});
+      Document.prototype.querySelectorAll = () => [];</script>"""
+    site.add("/", ok(f"{lies}<input aria-label=Word type=password value=hunter22>"))
+
+    async def scenario(me):
+        went = await me.go(site.url("/"))
+        typed = await me.act("type", '"Word"', text="x")
+        return went, typed
+
+    went, typed = browser.run(scenario)
+    assert "hunter22" not in everything(went)
+    assert typed.code == "browser.secret_needed"
+
+
+def test_secret_in_an_address_is_not_named_on_the_way_there(login, other, browser, monkeypatch):
+    """Whether a page writes it as it is or as addresses have it."""
+    monkeypatch.setenv("SITE_PASSWORD", "p@ss wörd/1")
+    login.add(
+        "/",
+        ok(
+            '<label>Password <input name="pw" type="password"></label><button onclick="'
+            f"location='{other.url('/')}?p='+encodeURIComponent(document.querySelector("
+            "'input').value)\">Send</button>"
+        ),
+    )
+
+    async def scenario(me):
+        await me.go(login.url("/"))
+        await me.act("fill", fields=[{"ref": me.ref('"Password"'), "secret": "site"}])
+        return await me.click('"Send"')
+
+    outcome = browser.run(scenario)
+    assert outcome.code == "browser.new_origin", outcome
+    assert "(secret site)" in outcome.text
+    for form in ("p@ss", "p%40ss", "w%C3%B6rd"):
+        assert form not in everything(outcome)
+
+
+def test_host_that_only_begins_like_this_machine_is_not_it(login, browser):
+    """127.example is a name like any other."""
+    browser.settings["hosts"] = {"127.site.test": ["127.0.0.2"]}
+    browser.policy["secrets"]["site"]["destinations"] = ["127.site.test"]
+
+    async def scenario(me):
+        await me.go(login.url("/", "127.site.test"))
+        fields = [{"ref": me.ref('"Password"'), "secret": "site"}]
+        return await me.act("fill", fields=fields)
+
+    refused = browser.run(scenario)
+    assert (refused.status, refused.code) == ("refused", "browser.secret_in_clear"), refused
+
+
+FILLED = """<label>API key <input id=k value="sk-live-12345"></label>
+<div role=textbox contenteditable aria-label="Access token">tok-67890</div>
+<label>Notes <textarea>plain notes</textarea></label>
+<table><tr><td>cell <span role=textbox contenteditable aria-label=PIN>pin-4321</span></table>"""
+
+
+@pytest.mark.parametrize("kind", ["markdown", "table"])
+def test_text_to_read_leaves_out_what_credential_fields_hold(site, browser, text, kind):
+    """Also where it is part of the page's text."""
+    site.add("/", ok(f"<p>before</p>{FILLED}"))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        return await me.call("browser.inspect", target={"kind": kind})
+
+    outcome = browser.run(scenario)
+    assert outcome.ok, outcome
+    assert "cell" in text(outcome)
+    for value in ("sk-live-12345", "tok-67890", "pin-4321"):
+        assert value not in everything(outcome)
+
+
+def test_print_covers_what_credential_fields_hold(site, browser):
+    """And leaves the page as it was."""
+    pypdf = pytest.importorskip("pypdf")
+    site.add("/", ok(FILLED))
+    kept = []
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        outcome = await me.call("browser.inspect", target={"kind": "pdf"})
+        assert outcome.ok, outcome
+        kept.extend((browser.root / ".state").rglob("*"))
+        look = await me.look()
+        return outcome, look
+
+    browser.run(scenario)
+    prints = [p for p in kept if p.is_file() and p.read_bytes()[:5] == b"%PDF-"]
+    assert prints
+    told = "".join(page.extract_text() for page in pypdf.PdfReader(prints[0]).pages)
+    assert "plain notes" in told
+    for value in ("sk-live", "tok-6", "pin-4"):
+        assert value not in told

@@ -132,7 +132,7 @@ class Acting:
             )
             elements: Mapping[str, Element] = {e.ref: e for e in found}
         else:
-            await sight.seen()
+            await (sight.focus() if isinstance(wish.action, Press) else sight.seen())
             elements = {}
         doing = Doing(tab, elements, timeout=wish.seconds)
         if isinstance(wish.action, Fill | Type):

@@ -96,6 +96,9 @@ class Arrival:
             words = f"a download {quoted(name)} did not come: {cleaned(str(error), 120)}"
             return Happening(kind="note", text=words)
         finally:
+            # One that is not over yet would be waited for, and go on.
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(download.cancel(), 5.0)
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(download.delete(), 5.0)
         words = (

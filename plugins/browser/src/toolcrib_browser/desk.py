@@ -269,12 +269,20 @@ class Desk:
         """Stop the first request of a window that would have an origin of its own."""
         request = route.request
         with contextlib.suppress(Exception):
-            if request.is_navigation_request() and _frameless(request):
+            if request.is_navigation_request() and self._unwatched(request):
                 await route.fulfill(
                     status=200, content_type="text/html", body=_STOPPED, headers=_NOTHING
                 )
                 return
             await route.continue_()
+
+    def _unwatched(self, request: Any) -> bool:
+        """Tell whether nobody else judges a request: of a window that is not taken in yet."""
+        if _frameless(request):
+            return True
+        frame = request.frame
+        known = next((t for t in self.tabs.values() if t.page == frame.page), None)
+        return frame.parent_frame is None and (known is None or not known.watched)
 
     def _adopt(self, page: Page) -> None:
         if self._opening or any(tab.page == page for tab in self.tabs.values()):
@@ -306,6 +314,8 @@ class Desk:
             try:
                 async with asyncio.timeout(_ANSWER):
                     await tab.attach(await context.new_cdp_session(page))
+                # It may have gone on before anybody judged where to.
+                stays = tab.may_become(page.url)
             except Exception:  # noqa: BLE001 - it is gone again, or cannot be watched
                 stays = ""
                 self.forget(tab, "it could not be watched")

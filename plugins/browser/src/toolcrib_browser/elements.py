@@ -14,7 +14,7 @@ from toolcrib import Failed, Refused
 from .desk import Desk
 from .failing import with_look
 from .guarding import Guard
-from .inside import asked
+from .inside import asked, asking
 from .observing import look
 from .origins import origin_of, shown_url
 from .outline import Node, parse
@@ -234,21 +234,38 @@ class Sight:
         frame = await self._tab.ask(element.handle.owner_frame())
         if self._tab.moved_since(frame, frames):
             await self._stale(f"The frame of {ref} has another document by now.")
-        element.origin = await self._frame(ref, frame)
+        element.origin = await self._frame(f"Element {ref}", frame)
 
-    async def _frame(self, ref: str, frame: Frame | None) -> str:
+    async def focus(self) -> None:
+        """See that what has the focus is in a frame that the call was judged for.
+
+        Raises:
+            Failed: that frame has no origin that can be named (``browser.opaque_frame``).
+            Refused: it has another origin (``browser.frame_origin``).
+        """
+        await self.seen()
+        frame: Frame | None = self._tab.page.main_frame
+        inner: Frame | None = frame
+        while inner is not None:
+            frame = inner
+            holder = await self._tab.ask(frame.query_selector(asking("focus")))
+            inner = None if holder is None else await holder.content_frame()
+        if frame is not None and frame.parent_frame is not None:
+            await self._frame("What has the focus", frame)
+
+    async def _frame(self, what: str, frame: Frame | None) -> str:
         """Return the origin of an element's frame, if the call was judged for it."""
         origin = await _origin_of_frame(frame)
         if not origin:
             text = (
-                f"Element {ref} is in a frame without an origin of its own (sandboxed, or of a "
+                f"{what} is in a frame without an origin of its own (sandboxed, or of a "
                 "data: address). Nothing was done."
             )
             raise Failed(text, code="browser.opaque_frame")
         if origin in {self._origin, self._frame_origin}:
             return origin
         text = (
-            f"Element {ref} is in a frame of {origin}, another origin than the page's. "
+            f"{what} is in a frame of {origin}, another origin than the page's. "
             f"Nothing was done; call again with frame_origin={origin}, which is judged anew."
         )
         raise Refused(text, code="browser.frame_origin")
@@ -277,17 +294,20 @@ async def _nothing() -> None:
 
 async def _origin_of_frame(frame: Frame | None) -> str:
     """Return the origin of a frame, or nothing if it is opaque."""
+    found = ""
     while frame is not None:
         parent = frame.parent_frame
         if parent is not None:
+            # What is in a sandbox is in it as a whole.
             holder = await frame.frame_element()
             sandbox = await holder.get_attribute("sandbox")
             if sandbox is not None and "allow-same-origin" not in sandbox.lower().split():
                 return ""
-        try:
-            return origin_of(frame.url)
-        except ValueError:
-            if frame.url not in {"about:blank", "about:srcdoc", ""}:
-                return ""
+        if not found:
+            try:
+                found = origin_of(frame.url)
+            except ValueError:
+                if frame.url not in {"about:blank", "about:srcdoc", ""}:
+                    return ""
         frame = parent
-    return ""
+    return found

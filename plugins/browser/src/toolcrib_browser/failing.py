@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from toolcrib import Failed, ToolFailure, Transient, Uncertain
 
 from .desk import Desk
+from .fields import redacted
 from .marks import cleaned
 from .observing import View, describe, observe
 from .tabs import PageHungError, Tab
@@ -65,6 +66,7 @@ def obstacle(error: BaseException) -> str | None:
 
 async def with_look(desk: Desk, tab: Tab, text: str) -> str:
     """Return a text with a fresh look at the page behind it, where there can be one."""
+    text = redacted(text, desk.secrets)
     if tab.dead or not desk.alive:
         return f"{text} {desk.listing()}"
     try:

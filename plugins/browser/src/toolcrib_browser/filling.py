@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+
 from collections.abc import Mapping
 
 from toolcrib import Context, Refused
@@ -64,10 +66,17 @@ def _judge_secret(desk: Desk, element: Element) -> None:
         raise Refused(text, code="browser.secret_shown")
     host = host_of(element.origin)
     policy = desk.engine.policy
-    own = host == "localhost" or host.startswith("127.") or host == "::1"
+    own = host == "localhost" or _is_loopback(host)
     if not (element.origin.startswith("https:") or own or policy.host_named(host)):
         text = (
             f"Secrets are sent over https only, and {element.origin} is not. Only the user "
             "can allow it, by naming the host in allow of [pack.browser.net]."
         )
         raise Refused(text, code="browser.secret_in_clear")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

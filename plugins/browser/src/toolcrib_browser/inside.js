@@ -14,6 +14,8 @@
   const listenTo = method(EventTarget.prototype, 'addEventListener');
   const listenNoMore = method(EventTarget.prototype, 'removeEventListener');
   const attribute = method(Element.prototype, 'getAttribute');
+  const setAttribute = method(Element.prototype, 'setAttribute');
+  const removeAttribute = method(Element.prototype, 'removeAttribute');
   const matches = method(Element.prototype, 'matches');
   const visible = method(Element.prototype, 'checkVisibility');
   const closest = method(Element.prototype, 'closest');
@@ -81,6 +83,26 @@
     walk(document);
     return {title: words(title(document)), fields: told, more};
   };
+  // For the time in which a page is printed.
+  let covered = [];
+  const uncover = () => {
+    for (const [e, style] of covered)
+      if (style === null) removeAttribute(e, 'style'); else setAttribute(e, 'style', style);
+    covered = [];
+  };
+  const cover = places => {
+    uncover();
+    for (const place of places.split('.')) {
+      const e = found[place];
+      if (!e || !(e.style instanceof CSSStyleDeclaration)) continue;
+      covered.push([e, attribute(e, 'style')]);
+      e.style.setProperty('-webkit-text-security', 'disc', 'important');
+    }
+  };
+  const options = e => e instanceof HTMLSelectElement
+    ? [...e.options].slice(0, 5000).map(option =>
+      [words(option.value), words(option.label) || words(option.text)])
+    : [];
   const opaque = () => ({
     canvas: all(document, 'canvas').length,
     video: all(document, 'video').length,
@@ -173,8 +195,12 @@
     };
   };
 
+  const active = getter(Document.prototype, 'activeElement');
+
   const answers = {
     facts,
+    options,
+    uncover: () => { uncover(); return null; },
     opaque,
     // A press is over by the time of a look.
     survey: () => { end(); return survey(); },
@@ -184,6 +210,11 @@
     queryAll(root, wish) {
       const [what, value] = wish.split(' ');
       if (what === 'arm') { arm(root, value); return [root]; }
+      if (what === 'cover') { cover(value); return [new Comment('null')]; }
+      if (what === 'focus') {
+        const e = active(document);
+        return e && matches(e, FRAMES) ? [e] : [];
+      }
       if (what === 'field') return found[value] ? [found[value]] : [];
       return [new Comment(JSON.stringify(answers[what](root)))];
     },

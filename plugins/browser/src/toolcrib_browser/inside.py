@@ -7,8 +7,10 @@ of. ``inside.js`` is one; a text that it answers comes back as a comment that is
 
 from __future__ import annotations
 
+import asyncio
 import json
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Frame, Page, Playwright
 
 
-__all__ = ["asked", "asking", "install"]
+__all__ = ["asked", "asking", "install", "surveyed"]
 
 _NAME = "toolcrib"
 _SOURCE = Path(__file__).with_name("inside.js")
@@ -41,9 +43,24 @@ async def asked(
 
     Args:
         where: A frame; for an element, the page.
-        what: ``survey``, ``opaque`` or ``end``; ``facts`` of an element.
+        what: ``survey``, ``opaque``, ``end``, ``cover`` with the places of fields in the
+            last survey, or ``uncover``; ``facts`` or ``options`` of an element.
         ref: The element.
         seconds: How long to look for the element or wait for a document.
     """
     text = await where.text_content(asking(what, ref), timeout=seconds * 1000)
     return json.loads(text or "null")
+
+
+async def surveyed(frames: Sequence[Frame]) -> list[dict[str, Any] | None]:
+    """Return what each frame says of its fields; None of those that cannot be asked.
+
+    Raises:
+        Exception: the first one, the page itself, cannot be.
+    """
+    found = await asyncio.gather(
+        *(asked(frame, "survey") for frame in frames), return_exceptions=True
+    )
+    if found and isinstance(found[0], BaseException):
+        raise found[0]
+    return [survey if isinstance(survey, dict) else None for survey in found]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
@@ -14,9 +16,9 @@ from toolcrib import Between, Context, Failed, Image, Length, NotFound, Result, 
 from .actions import Ref
 from .desk import Desk
 from .failing import answering
-from .fields import is_secret_field, redacted
+from .fields import hidden_values, is_secret_field, redacted
 from .guarding import is_ours
-from .inside import asked, asking
+from .inside import asked, asking, surveyed
 from .marks import cleaned, fenced
 from .origins import shown_url
 from .outputs import Inspected, plain
@@ -26,14 +28,13 @@ from .tabs import Tab
 
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Locator
+    from playwright.async_api import ElementHandle, Frame, Locator
 
 
 __all__ = ["Inspecting", "Log", "Part", "Picture", "Print", "Search", "Target"]
 
 _LONGEST = 4000
 _SHOWN = 3_000_000
-_FRAMES = 12
 
 
 @attrs.frozen(kw_only=True)
@@ -208,18 +209,20 @@ class Inspecting:
 
     async def _part(self, tab: Tab, target: Part) -> Result:
         handle = await self._element(tab, target.ref)
+        secret = hidden_values(facts for _, facts in await self._fields(tab))
         if target.kind == "table":
             rows = await rows_of(tab, handle)
             if rows is None:
                 text = f"There is no table in {target.ref or 'page ' + tab.id}."
                 raise NotFound(text, code="browser.no_table")
             kept = tuple(
-                tuple(self._clean(cell) for cell in row) for row in rows[: target.limit]
+                tuple(self._clean(_without(secret, cell)) for cell in row)
+                for row in rows[: target.limit]
             )
             found = Inspected(page=tab.id, target="table", count=len(rows), rows=kept)
             head = f"{len(rows)} rows of page {tab.id}."
             return self._result(tab, found, [head], table_text(kept))
-        text = await markdown_of(tab, handle)
+        text = _without(secret, await markdown_of(tab, handle))
         found = Inspected(page=tab.id, target="markdown", count=len(text))
         cut = f", the first {target.limit:,} shown" if len(text) > target.limit else ""
         head = f"{len(text):,} characters of page {tab.id}{cut}."
@@ -271,26 +274,44 @@ class Inspecting:
 
     async def _masks(self, tab: Tab) -> list[Locator]:
         """Return the fields that no picture may show."""
-        found: list[Locator] = []
-        for frame in tab.page.frames[:_FRAMES]:
-            try:
-                survey = await tab.ask(asked(frame, "survey"))
-            except Exception:
-                if frame == tab.page.main_frame:
-                    raise
-                continue  # a frame that cannot be asked holds nothing that we typed
-            found += [
-                frame.locator(asking(f"field {facts['at']}"))
-                for facts in survey["fields"]
-                if is_secret_field(facts)
-            ]
-        return found
+        return [
+            frame.locator(asking(f"field {facts['at']}"))
+            for frame, facts in await self._fields(tab)
+            if is_secret_field(facts)
+        ]
+
+    @asynccontextmanager
+    async def _covered(self, tab: Tab) -> AsyncIterator[None]:
+        """Cover what credential fields hold, for as long as the block lasts."""
+        places: dict[Frame, list[str]] = {}
+        for frame, facts in await self._fields(tab):
+            if is_secret_field(facts):
+                places.setdefault(frame, []).append(str(facts["at"]))
+        try:
+            for frame, numbers in places.items():
+                await tab.ask(asked(frame, f"cover {'.'.join(numbers)}"))
+            yield
+        finally:
+            for frame in places:
+                with contextlib.suppress(Exception):
+                    await tab.ask(asked(frame, "uncover"), 2.0)
+
+    async def _fields(self, tab: Tab) -> list[tuple[Frame, dict[str, Any]]]:
+        """Return what the page and its frames say of their fields."""
+        frames = tab.page.frames
+        return [
+            (frame, facts)
+            for frame, survey in zip(frames, await tab.ask(surveyed(frames)), strict=True)
+            if survey is not None
+            for facts in survey["fields"]
+        ]
 
     async def _print(self, tab: Tab, target: Print) -> Result:
         try:
-            data = await tab.ask(
-                tab.page.pdf(landscape=target.landscape, print_background=True), 30.0
-            )
+            async with self._covered(tab):
+                data = await tab.ask(
+                    tab.page.pdf(landscape=target.landscape, print_background=True), 30.0
+                )
         except Exception as error:
             if "PDF" not in str(error):
                 raise
@@ -304,6 +325,13 @@ class Inspecting:
         )
         words = f"Page {tab.id} as PDF, {len(data):,} bytes."
         return Result(summary=words, content=[Text(words), link], structured=plain(found))
+
+
+def _without(secret: list[str], text: str) -> str:
+    """Return a text of the page without what its secret fields hold."""
+    for value in secret:
+        text = text.replace(value, "(value hidden)")
+    return text
 
 
 def _earlier(tab: Tab, seen: Any) -> frozenset[str]:

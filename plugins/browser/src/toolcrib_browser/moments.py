@@ -17,6 +17,7 @@ __all__ = ["Happening", "Moment", "way_to"]
 Kind = Literal["navigated", "moved", "blocked", "dialog", "popup", "download", "ended", "note"]
 
 _MOST = 40
+_FILES = 8
 
 
 @attrs.frozen(kw_only=True)
@@ -113,11 +114,17 @@ class Moment:
         """A download was announced."""
         self._saving += 1
 
-    def saved(self, download: Any) -> None:
-        """A download began."""
+    def saved(self, download: Any) -> bool:
+        """A download began; tell whether it is one of those that are kept."""
         self._saving = max(0, self._saving - 1)
-        self.downloads.append(download)
         self._changed.set()
+        if len(self.downloads) >= _FILES:
+            words = f"more than {_FILES} files were downloaded; no more are kept"
+            if not any(h.text == words for h in self.happened):
+                self.tell(Happening(kind="note", text=words))
+            return False
+        self.downloads.append(download)
+        return True
 
     @property
     def restless(self) -> bool:

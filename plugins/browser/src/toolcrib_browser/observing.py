@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
+from collections.abc import Awaitable
 from typing import Any
 
 import attrs
@@ -15,7 +16,7 @@ from .budget import show
 from .changes import changes
 from .desk import Desk
 from .fields import hide, redacted
-from .inside import asked
+from .inside import asked, surveyed
 from .marks import cleaned, fenced
 from .origins import shown_url
 from .outline import Outline, parse
@@ -138,22 +139,24 @@ async def _tree(tab: Tab, *, boxes: bool) -> tuple[Outline, str]:
     frames = page.frames[:_FRAMES]
     options: dict[str, Any] = {"boxes": True} if boxes else {}
     tree = page.aria_snapshot(mode="ai", timeout=_SNAPSHOT_SECONDS * 1000, **options)
-    surveys = [asked(frame, "survey") for frame in frames]
-    text, *found = await tab.ask(_all(tree, *surveys), _SNAPSHOT_SECONDS + 2.0)
+    text, found = await tab.ask(_both(tree, surveyed(frames)), _SNAPSHOT_SECONDS + 2.0)
     outline = parse(text)
-    told = [survey for survey in found if isinstance(survey, dict)]
-    hide(outline, [facts for survey in told for facts in survey["fields"]])
+    told = [survey for survey in found if survey is not None]
+    unsure = len(told) < len(page.frames) or any(survey["more"] for survey in told)
+    hide(outline, [facts for survey in told for facts in survey["fields"]], unsure=unsure)
     return outline, str(told[0]["title"])
 
 
-async def _all(tree: Any, *surveys: Any) -> list[Any]:
-    """Wait for the tree and the surveys; a frame that cannot be asked holds up nothing."""
-    text, *found = await asyncio.gather(tree, *surveys, return_exceptions=True)
+async def _both(
+    tree: Awaitable[str], surveys: Awaitable[list[dict[str, Any] | None]]
+) -> tuple[str, list[dict[str, Any] | None]]:
+    """Wait for the tree and the surveys; what is wrong with the tree counts first."""
+    text, found = await asyncio.gather(tree, surveys, return_exceptions=True)
     if isinstance(text, BaseException):
         raise text
-    if found and isinstance(found[0], BaseException):
-        raise found[0]
-    return [text, *found]
+    if isinstance(found, BaseException):
+        raise found
+    return text, found
 
 
 async def observe(desk: Desk, tab: Tab, view: View, *, boxes: bool = False) -> Observation:

@@ -22,6 +22,7 @@ from .actions import (
 )
 from .elements import Element
 from .guarding import Guard
+from .inside import asked
 from .tabs import Tab
 
 
@@ -129,19 +130,18 @@ class Doing:
             await self.tab.page.keyboard.press(action.key)
 
     async def _select(self, action: Select, limit: float) -> None:
-        chosen = await self._handle(action.ref).evaluate(
-            """(e, wanted) => wanted.map(w => {
-              const all = [...(e.options || [])];
-              return all.findIndex(o => o.value === w) >= 0
-                ? all.findIndex(o => o.value === w)
-                : all.findIndex(o => (o.label || o.text || '').trim() === w.trim());
-            })""",
-            list(action.options),
-        )
-        if -1 in chosen:
-            missing = action.options[chosen.index(-1)]
-            message = f"did not find some options: {missing}"
-            raise LookupError(message)
+        options = await asked(self.tab.page, "options", action.ref, seconds=limit / 1000)
+        values = [str(value) for value, _ in options]
+        labels = [str(label).strip() for _, label in options]
+        chosen = []
+        for wanted in action.options:
+            if wanted in values:
+                chosen.append(values.index(wanted))
+            elif wanted.strip() in labels:
+                chosen.append(labels.index(wanted.strip()))
+            else:
+                message = f"did not find some options: {wanted}"
+                raise LookupError(message)
         await self._handle(action.ref).select_option(index=chosen, timeout=limit)
 
     async def _check(self, action: Check, limit: float) -> None:

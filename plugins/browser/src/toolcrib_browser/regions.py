@@ -21,7 +21,8 @@ _CELL = 2000
 _VISIBLE = """root => {
   const start = root || document.body;
   if (!start) return '';
-  const drop = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'IFRAME', 'OBJECT', 'SVG']);
+  const drop = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'IFRAME', 'OBJECT', 'SVG',
+    'TEXTAREA']);
   const copy = node => {
     if (node.nodeType === Node.TEXT_NODE) return document.createTextNode(node.data);
     if (node.nodeType !== Node.ELEMENT_NODE) return null;

@@ -75,6 +75,7 @@ class Tab:
         turned: Set when a new document comes.
         looks: What was seen of it, the latest last.
         ear: What hears the guards of presses on it.
+        watched: Whether its navigations are paused and judged by now.
         dead: Why it can no longer be used; empty while it can.
     """
 
@@ -92,6 +93,7 @@ class Tab:
         self.moment: Moment | None = None
         self.opener = ""
         self.cdp: CDPSession | None = None
+        self.watched = False
         self.target = ""
         self._admits = admits
         self._moved: WeakKeyDictionary[Frame, int] = WeakKeyDictionary()
@@ -114,8 +116,11 @@ class Tab:
         ):
             session.on(f"Page.{name}", getattr(self, f"_{name}"))
         await session.send("Fetch.enable", {"patterns": [_DOCUMENTS]})
+        self.watched = True
         session.on("Log.entryAdded", self._logged)
         await session.send("Page.enable")
+        # What is fetched ahead is shown later without asking anybody.
+        await session.send("Page.setPrerenderingAllowed", {"isAllowed": False})
         await session.send("Log.enable")
         page = self.page
         page.on("dialog", lambda dialog: self._soon(self._dialog(dialog)))
@@ -254,10 +259,11 @@ class Tab:
         if lost:
             words = f"{shown_url(lost)} could not be reached; the browser shows an error"
             self._tell(Happening(kind="ended", text=words, url=lost))
-        elif url != BLANK and not url.startswith(("http://", "https://")):
-            words = (
-                f"the page went to {shown_url(url, 40)}, which is no address, and was emptied"
-            )
+        elif url != BLANK and not self.may_become(url):
+            # Of a window that went on before its navigations were judged, or no address.
+            page = url.startswith(("http://", "https://"))
+            why = "another origin" if page else "no address"
+            words = f"the page went to {shown_url(url, 40)}, which is {why}, and was emptied"
             self._tell(Happening(kind="blocked", text=words, url=url))
             self._soon(self.page.goto(BLANK))
             return
@@ -300,11 +306,9 @@ class Tab:
             self.moment.saving()
 
     def _download(self, download: Any) -> None:
-        if self.moment is None:
-            # Nobody asked for it: it is not kept.
+        # Nobody asked for it, or not for so many: it is not kept.
+        if self.moment is None or not self.moment.saved(download):
             self._soon(download.cancel())
-        else:
-            self.moment.saved(download)
 
     def _asked_for_files(self, _: Any) -> None:
         if self.moment is not None and not self.moment.files:
