@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from toolcrib import Deny
-from toolcrib_net.testing import ok, reply
+from toolcrib_net.testing import Site, ok, reply
 
 
 pytestmark = pytest.mark.peer
@@ -544,3 +544,28 @@ def test_what_nobody_approves_does_not_happen(site, browser):
 
     assert browser.run(scenario).status == "refused"
     assert clicks(site) == []
+
+
+def test_page_that_was_fetched_ahead_is_a_new_decision_too(site, browser):
+    """Another port is another origin of the same site, and so may be fetched ahead."""
+    with Site(site.host) as ahead:
+        ahead.add(
+            "/", ok("<p>foreign words</p>", Supports_Loading_Mode="credentialed-prerender")
+        )
+        rules = f'{{"prerender":[{{"source":"list","urls":["{ahead.url("/")}"]}}]}}'
+        site.add(
+            "/",
+            ok(
+                f'<a href="{ahead.url("/")}">go</a>'
+                f"<script type=speculationrules>{rules}</script>"
+            ),
+        )
+
+        async def scenario(me):
+            await me.go(site.url("/"))
+            await me.call("browser.wait", condition={"kind": "time", "ms": 1500})
+            return await me.click('"go"')
+
+        outcome = browser.run(scenario)
+    assert (outcome.status, outcome.code) == ("uncertain", "browser.new_origin"), outcome
+    assert "foreign words" not in str(outcome.result.content)

@@ -120,7 +120,8 @@ class Tab:
         session.on("Log.entryAdded", self._logged)
         await session.send("Page.enable")
         # What is fetched ahead is shown later without asking anybody.
-        await session.send("Page.setPrerenderingAllowed", {"isAllowed": False})
+        with contextlib.suppress(Exception):  # not every browser knows the word
+            await session.send("Page.setPrerenderingAllowed", {"isAllowed": False})
         await session.send("Log.enable")
         page = self.page
         page.on("dialog", lambda dialog: self._soon(self._dialog(dialog)))
