@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sqlite3
 import sys
@@ -65,7 +66,15 @@ def test_misspelt_command_is_told_the_closest(home):
     assert slip.exit_code == 2
     assert "No such command 'pcks'. Did you mean 'packs'?" in slip.stderr
     assert "Did you mean" not in home.run("zzz").stderr
+    assert "To call a tool: toolcrib call desk.ping\n" in home.run("desk.ping").stderr
     assert "Did you mean 'list'?" in home.run("ledger", "lst").stderr
+
+
+def test_run_of_what_cannot_be_read_points_at_no_receipts(home, desk, asked):
+    """There are none; of what was looked at there are."""
+    assert "receipts" not in home.run("run", "-", given="{}").stderr
+    reply = json.dumps(asked(("desk_ping", {})))
+    assert "receipts: toolcrib ledger show run-" in home.run("run", "-", given=reply).stderr
 
 
 @posix

@@ -78,6 +78,7 @@ class Job:
         self._statuses: list[str] = []
         self._seen: Counter[str] = Counter()
         self._stopped: int | None = None
+        self._recorded = False
 
     async def run(self, entries: Iterable[Entry]) -> int:
         """Run all entries and return the exit code."""
@@ -93,8 +94,7 @@ class Job:
                         self._unstarted(entry)
         if self._stopped is not None:
             how = "interrupted" if self._stopped == EXIT["interrupted"] else "terminated"
-            kept = f"; {receipts(self._conversation)}" if self._statuses else ""
-            self._say(f"toolcrib: {how}{kept}", colour="red")
+            self._say(f"toolcrib: {how}{self._receipts()}", colour="red")
             return self._stopped
         if not found:
             complain("there are no calls in what was given", code=EXIT["usage"])
@@ -194,6 +194,7 @@ class Job:
         batch = None
         try:
             batch = await session.submit(calls)
+            self._recorded = True
             await self._approve(batch)
             await self._events(batch)
         except asyncio.CancelledError:
@@ -290,7 +291,11 @@ class Job:
         if not self._statuses:
             return
         counts = ", ".join(f"{n} {status}" for status, n in Counter(self._statuses).items())
-        self._say(f"{counts}; {receipts(self._conversation)}")
+        self._say(f"{counts}{self._receipts()}")
+
+    def _receipts(self) -> str:
+        """Say where the receipts are, if there are any: what cannot be read has none."""
+        return f"; {receipts(self._conversation)}" if self._recorded else ""
 
     def _say(self, text: str, *, colour: str | None = None) -> None:
         if not self._quiet:

@@ -103,7 +103,8 @@ def show(*, conversation: str | None, as_json: bool, **options: Any) -> None:
             return
         receipts = book.receipts(conversation)
     if not receipts:
-        complain(f"no receipts of conversation {conversation!r}", code=EXIT["not_ok"])
+        text = f"no receipts of conversation {conversation!r}; list them: toolcrib ledger list"
+        complain(text, code=EXIT["not_ok"])
     if as_json:
         print_json([_json(receipt) for receipt in receipts])
     else:

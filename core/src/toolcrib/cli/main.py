@@ -65,6 +65,8 @@ class Lazy(click.Group):
                 if text is None:
                     like = closest(args[0], self.list_commands(ctx), most=1)
                     hint = f" Did you mean {like[0]!r}?" if like else ""
+                    if "." in args[0]:
+                        hint = f" To call a tool: toolcrib call {args[0]}"
                     text = f"No such command {args[0]!r}.{hint}"
                 ctx.fail(text)
         return super().resolve_command(ctx, args)

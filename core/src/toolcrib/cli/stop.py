@@ -37,7 +37,8 @@ def stop(*, conversation: str, reason: str, as_json: bool, **options: Any) -> No
         raise click.UsageError(str(error)) from error
     with open_ledger(**options) as book:
         if conversation not in book.conversations():
-            complain(f"there is no conversation {conversation!r}", code=EXIT["not_ok"])
+            text = f"there is no conversation {conversation!r}; list them: toolcrib ledger list"
+            complain(text, code=EXIT["not_ok"])
     from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - --help must not pay for it
 
     box = Toolbox(load_policy(**options))
