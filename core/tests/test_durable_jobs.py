@@ -122,7 +122,7 @@ def test_what_goes_on_outside_is_taken_up(tmp_path):
     die(tmp_path)
 
     async def second(mine, jobs, kind):
-        found = await mine.wait(job_id, timeout=5)
+        found = await mine.wait(job_id, timeout=60)
         return found.status, found.result, await mine.output(job_id)
 
     assert run(tmp_path, second, Adopting) == (
@@ -141,7 +141,7 @@ def test_a_kind_that_cannot_take_up_says_what_it_knows(tmp_path):
     die(tmp_path)
 
     async def second(mine, jobs, kind):
-        found = await mine.wait(job_id, timeout=5)
+        found = await mine.wait(job_id, timeout=60)
         return found.status, found.error
 
     assert run(tmp_path, second, Adopting) == ("lost", "nobody knows")
@@ -213,7 +213,7 @@ def test_an_order_to_stop_outlives_who_gave_it_and_who_was_to_follow(tmp_path):
 
         heir = DurableJobs(SystemClock(), tmp_path)
         heir.register(Endless())
-        ended = await heir.owned("alice").wait(job_id, timeout=30)
+        ended = await heir.owned("alice").wait(job_id, timeout=60)
         await heir.close()
         return caught.value.code, ended.status
 
@@ -405,7 +405,7 @@ def test_a_result_that_is_no_json_is_a_failure_and_not_a_job_without_end(tmp_pat
 
     async def scenario(mine, jobs, kind):
         job = await mine.start("scripted", {})
-        ended = await mine.wait(job.id, timeout=30)
+        ended = await mine.wait(job.id, timeout=60)
         return ended.status, ended.error
 
     status, error = run(tmp_path, scenario, Odd)

@@ -84,7 +84,7 @@ class Leaks:
         def late(ctx: Context) -> str:
             """Say it after the deadline."""
             value = ctx.wait(ctx.secret("key"))
-            self.go_on.wait(20)
+            self.go_on.wait(60)
             return f"at last: {value}"
 
         @tool()
@@ -164,7 +164,7 @@ async def everything(session, leaks):
     async with batch.run() as happening:
         events += [event.as_json() async for event in happening]
     leaks.go_on.set()
-    await asyncio.wait_for(kept.wait(), 20)
+    await asyncio.wait_for(kept.wait(), 60)
     seen = {
         "results": view.results(batch),
         "outcomes": [str(attrs.asdict(outcome)) for outcome in batch.outcomes],

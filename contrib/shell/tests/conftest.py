@@ -42,7 +42,7 @@ def build(tree: Path) -> None:
     (tree / "globs" / "--checkpoint-action=exec=sh go").write_text("")
     (tree / "globs" / "go").write_text("touch ../P\n")
     run = lambda *argv: subprocess.run(  # noqa: E731 - one line, used below
-        argv, cwd=tree, env=ENV, check=True, capture_output=True, timeout=20
+        argv, cwd=tree, env=ENV, check=True, capture_output=True, timeout=60
     )
     run("tar", "cf", "sub/t.tar", "f")
     run("git", "init", "-q", "--template=")

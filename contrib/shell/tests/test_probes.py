@@ -47,7 +47,7 @@ def test_probes_do_what_they_are_there_for(template, tmp_path):
         subprocess.run(
             ["bash", "--noprofile", "--norc", "-c", probe["line"]],
             cwd=tree, env=kit.ENV, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=20, check=False, start_new_session=True,
+            timeout=60, check=False, start_new_session=True,
         )  # fmt: skip
         if (tree / "P").exists() != (probe["happens"] == "yes"):
             wrong.append((probe["happens"], probe["line"]))

@@ -311,7 +311,7 @@ def test_lines_are_run_as_they_arrive(home, desk, asked):
             process.stdin.write(line)
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["tool_call_id"] == f"{name}-0"
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert process.returncode == 0
 
 
@@ -323,7 +323,7 @@ def test_a_stop_while_waiting_for_input_ends_at_once(home, desk, asked):
         process.stdin.flush()
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=60) == 130
         process.stdin.close()
 
 

@@ -51,7 +51,7 @@ class Person:
         self.process.stdin.write(stdin)
         self.process.stdin.close()
 
-    def sees(self, text, *, within=30.0):
+    def sees(self, text, *, within=60.0):
         """Wait until a text is on the screen."""
         until = time.monotonic() + within
         while text not in self.seen:
@@ -82,7 +82,7 @@ class Person:
                 if not data:
                     break
                 self.seen += data.decode("utf-8", "replace")
-            process.wait(timeout=30)
+            process.wait(timeout=60)
         os.close(self.terminal)
         return process.returncode, out.decode()
 

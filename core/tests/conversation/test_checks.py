@@ -46,7 +46,7 @@ def gate():
 def hangs():
     """A function that hangs until the test is over."""
     over = threading.Event()
-    yield lambda _: over.wait(30)
+    yield lambda _: over.wait(60)
     over.set()
 
 
@@ -180,7 +180,7 @@ def test_a_call_is_cancelled_while_its_output_is_checked(run, gate):
 
     def check(value):
         checking.set()
-        go_on.wait(30)
+        go_on.wait(60)
 
     gate.output = check
 

@@ -222,7 +222,7 @@ def test_an_order_from_before_does_not_end_what_begins_after_it(desk, policy):
                 return found
 
             box.ledger.stopped = seen
-            await asyncio.wait_for(looked.wait(), 30)
+            await asyncio.wait_for(looked.wait(), 60)
             running = not call.done()
             await session.stop("bob")
             return running, (await call).text

@@ -152,7 +152,7 @@ def test_a_sync_effect_that_outlives_its_deadline_is_uncertain_and_runs_once(tmp
     def slow(ctx: Context) -> str:
         """Take longer than allowed."""
         ran.append(ctx.attempt)
-        go_on.wait(20)
+        go_on.wait(60)
         return "done after all"
 
     signed(slow)
@@ -172,7 +172,7 @@ def test_a_sync_effect_that_outlives_its_deadline_is_uncertain_and_runs_once(tmp
         batch = await session.submit(view.calls(replies))
         (outcome,) = await batch.complete()
         go_on.set()
-        await asyncio.wait_for(kept.wait(), 20)
+        await asyncio.wait_for(kept.wait(), 60)
         (again,) = await (await session.submit(view.calls(replies))).complete()
         history = ledger.history(outcome.call_id)
         return outcome, again, history, ledger.receipts("c"), ledger.verify()

@@ -202,7 +202,7 @@ def go():
 
     def run(function):
         async def limited():
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 return await function()
 
         return asyncio.run(limited())

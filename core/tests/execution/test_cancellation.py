@@ -367,7 +367,7 @@ class Blocking:
         self.calls += 1
         self.token = ctx.cancellation
         self.entered.set()
-        assert self.release.wait(10)
+        assert self.release.wait(60)
         return "late"
 
 

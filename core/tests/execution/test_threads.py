@@ -72,7 +72,7 @@ def test_a_stuck_thread_is_replaced_and_rejoins(go, until):
 
         def stuck():
             started.set()
-            release.wait(10)
+            release.wait(60)
             return "late"
 
         job = threads.submit(stuck)
@@ -102,7 +102,7 @@ def test_a_job_that_has_not_started_is_dropped(go, until):
 
         def first():
             started.set()
-            release.wait(10)
+            release.wait(60)
 
         running = threads.submit(first)
         await until(started.is_set)
@@ -128,7 +128,7 @@ def test_a_pool_whose_threads_are_all_stuck_refuses(go, until):
 
         def stuck():
             started.set()
-            release.wait(10)
+            release.wait(60)
 
         job = threads.submit(stuck)
         await until(started.is_set)
