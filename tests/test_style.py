@@ -318,6 +318,18 @@ def test_no_lock_of_an_installer_is_tracked(tracked):
 _KITS = {"toolcrib_dialects": "toolcrib.projection", "toolcrib_runners": "toolcrib.jobs"}
 
 
+def test_no_test_measures_time(tracked):
+    """What is to be fast stands in tests/bench; a busy machine must fail no test."""
+    clocks = re.compile(r"perf_counter|process_time|thread_time")
+    measuring = [
+        named(path)
+        for path in tracked
+        if path.name.startswith(("test_", "conftest")) and path.suffix == ".py"
+        if path != Path(__file__) and clocks.search(path.read_text(encoding="utf-8"))
+    ]
+    assert measuring == []
+
+
 def test_packs_import_only_what_is_public():
     """``toolcrib``, its resources and test kit, and the libraries that packs share."""
     allowed = re.compile(
