@@ -58,6 +58,10 @@ def test_whoever_types_an_id_is_told_of_the_id(home, desk, asked):
     called = home.run("call", "desk.ping", '{"txt": 1}')
     assert "`desk.ping`" in called.stderr
     assert "desk_ping" not in called.stderr
+    for words in (["explain"], ["rules", "explain"]):
+        explained = home.run(*words, "desk.ping", '{"txt": 1}').stdout
+        assert "  because Invalid arguments for `desk.ping`. Nothing ran.\n    1. " in explained
+        assert "desk_ping" not in explained
 
 
 def test_misspelt_command_is_told_the_closest(home):

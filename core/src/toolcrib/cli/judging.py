@@ -19,6 +19,8 @@ from toolcrib.permission import explain
 from toolcrib.record import Ledger
 from toolcrib.toolbox import Toolbox
 
+from .advice import in_ids
+
 
 if TYPE_CHECKING:
     from toolcrib.conversation.session import Session
@@ -98,7 +100,8 @@ class Judgement:
     def __str__(self) -> str:
         if self.refusal is not None:
             name = self.item.tool_id
-            lines = [f"{name}: refuse [{self.refusal.code}]", f"  because {self.refusal.text}"]
+            why = in_ids(self.refusal.text, name).replace("\n", "\n    ")
+            lines = [f"{name}: refuse [{self.refusal.code}]", f"  because {why}"]
         else:
             lines = [str(self.decision)]
         if self.repairs:
