@@ -44,6 +44,31 @@ def test_tool_of_a_pack_that_is_not_installed_names_both_commands(home, desk, mo
     assert len(home.run("call", "desk.pong").stderr.splitlines()) == 1
 
 
+def test_slip_in_the_name_of_a_tool_is_told_ids(home, desk):
+    """Whoever types names on the wire is told those."""
+    home.allow('packs = ["toolcrib-desk"]\n')
+    assert "Did you mean desk.ping?" in home.run("call", "ping").stderr
+    assert "Did you mean desk.ping or desk." in home.run("call", "desk.pnig").stderr
+    assert "Did you mean desk.ping or desk." in home.run("call", "desk.pnig").stderr
+
+
+def test_arguments_that_are_no_json_are_told_their_form(home, desk):
+    """With the command that says what the tool takes."""
+    called = home.run("call", "desk.ping", "text=hello")
+    assert called.exit_code == 10
+    assert called.stderr.endswith("what desk.ping takes: toolcrib explain desk.ping\n")
+
+
+def test_enabling_names_the_distribution_of_what_was_typed(home, desk, monkeypatch):
+    """A stranger's package that has the name of a pack is never what is told to install."""
+    assert "its distribution is toolcrib-desk" in home.run("packs", "enable", "desk").stderr
+    tool = home.run("packs", "enable", "desk.ping").stderr
+    assert "a tool of the pack desk; its distribution is toolcrib-desk" in tool
+    monkeypatch.setitem(DISTRIBUTIONS, "shed", "toolcrib-shed")
+    shed = home.run("packs", "enable", "shed").stderr
+    assert shed.endswith("first: pip install toolcrib-shed\n")
+
+
 def test_pack_that_is_enabled_and_broken_is_said(home):
     """Why there is no such tool, and what mends it."""
     home.allow('packs = ["toolcrib-nix"]\n')

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from toolcrib import names, places
 
 from .mending import mend
@@ -11,10 +13,11 @@ from .mending import mend
 
 if TYPE_CHECKING:
     from toolcrib.catalog.stage import Catalog
+    from toolcrib.outcome import Outcome
     from toolcrib.policy.value import Policy
 
 
-__all__ = ["DISTRIBUTIONS", "in_ids", "next_steps"]
+__all__ = ["DISTRIBUTIONS", "advised", "in_ids", "next_steps"]
 
 # Packs of this project; no manifest says who would have a tool of one that is not installed.
 DISTRIBUTIONS = {
@@ -56,6 +59,29 @@ def next_steps(tool: str, catalog: Catalog, policy: Policy) -> tuple[str, ...]:
     distribution = known[like[0]].distribution
     text = f"the pack {like[0]!r} is installed and not enabled"
     return (f"{text}; run: toolcrib packs enable {distribution}{where}",)
+
+
+def advised(
+    outcome: Outcome, tool: str, catalog: Catalog, policy: Policy
+) -> tuple[Outcome, tuple[str, ...]]:
+    """Return a call's outcome in the words of who typed it, and what they can do next."""
+    if outcome.code == "arguments.malformed":
+        form = 'ARGUMENTS is one JSON object, such as \'{"path": "README.md"}\''
+        return outcome, (f"{form}; what {tool} takes: toolcrib explain {tool}",)
+    if outcome.code not in {"tool.unknown", "pack.disabled"}:
+        return outcome, ()
+    text = _suggested(outcome.text, tool, catalog)
+    return attrs.evolve(outcome, text=text), next_steps(tool, catalog, policy)
+
+
+def _suggested(text: str, tool: str, catalog: Catalog) -> str:
+    """Return a refusal that suggests ids, unless names on the wire are what was typed."""
+    if "_" in tool:
+        return text
+    ids = {names.wire_name(tool_id): tool_id for tool_id in catalog.tools}
+    said, asked, like = text.partition("Did you mean ")
+    words = [ids.get(word, word) for word in like.removesuffix("?").split(" ")]
+    return f"{said}{asked}{' '.join(words)}?" if asked else text
 
 
 def in_ids(text: str, tool_id: str) -> str:

@@ -85,10 +85,10 @@ def given(arguments: str) -> str:
 async def _call(
     policy: Policy, tool: str, arguments: str, options: dict[str, Any], *, ask: bool
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Call, and say what a person can do if there is no such tool."""
+    """Call, and say what a person can do about what they typed."""
     from toolcrib.toolbox import Toolbox  # noqa: PLC0415 - --help must not pay for it
 
-    from .advice import next_steps  # noqa: PLC0415 - as above
+    from .advice import advised  # noqa: PLC0415 - as above
     from .job import warn_of_rules  # noqa: PLC0415 - as above
     from .terminal import TerminalApprover  # noqa: PLC0415 - as above
 
@@ -98,8 +98,7 @@ async def _call(
             await box.sources.settle()
         approver = TerminalApprover(by=options["principal"]) if ask else None
         outcome = await session.call(tool, arguments, approver=approver)
-        unknown = outcome.code in {"tool.unknown", "pack.disabled"}
-        return outcome, next_steps(tool, box.catalog, policy) if unknown else ()
+        return advised(outcome, tool, box.catalog, policy)
 
 
 def _show(outcome: Outcome) -> None:

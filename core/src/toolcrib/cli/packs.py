@@ -114,16 +114,22 @@ def enable(*, names: tuple[str, ...], policy_file: Path | None, as_json: bool) -
     from toolcrib.discovery.stage import discover  # noqa: PLC0415 - --help must not pay for it
     from toolcrib.names import closest, normalize_distribution  # noqa: PLC0415 - as above
 
+    from .advice import DISTRIBUTIONS  # noqa: PLC0415 - as above
+
     claims = discover().claims
     installed = {claim.distribution for claim in claims}
     for name in names:
         if normalize_distribution(name) in installed:
             continue
-        owners = sorted(c.distribution for c in claims if c.pack_id == name)
+        pack = name.partition(".")[0]
+        owners = sorted(c.distribution for c in claims if c.pack_id == pack)
+        like = closest(name, installed)
         if owners:
-            hint = f"it is a pack id; its distribution is {' or '.join(owners)}"
+            what = "a pack id" if pack == name else f"a tool of the pack {pack}"
+            hint = f"it is {what}; its distribution is {' or '.join(owners)}"
+        elif pack in DISTRIBUTIONS:
+            hint = f"first: pip install {DISTRIBUTIONS[pack]}"
         else:
-            like = closest(name, installed)
             hint = f"did you mean {like[0]}?" if like else f"first: pip install {name}"
         complain(
             f"no installed distribution {name!r} holds a pack: {hint}", code=EXIT["not_ok"]
