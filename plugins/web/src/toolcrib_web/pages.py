@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 from collections.abc import Mapping
-from html.parser import HTMLParser
-from typing import Any
 
 from lxml import html  # type: ignore[import-untyped,unused-ignore]
 
@@ -16,14 +14,14 @@ from .headings import tidy_headings
 from .maincontent import main_html
 from .markdown import to_markdown
 from .metadata import Metadata, metadata_of
-from .trees import absolute_links, base_of, parse, prune, too_deep
+from .sizes import cut, extent, flat
+from .trees import absolute_links, base_of, parse, prune
 
 
 __all__ = ["read_page"]
 
 # Above this, finding the main content takes longer than anybody waits.
 _LARGEST_MAIN = 3_000_000
-_LARGEST = 24_000_000
 _LITTLE = 200
 
 
@@ -46,30 +44,33 @@ def read_page(
         scope: Main content, or the whole page.
         headers: Of the answer.
     """
-    notes: list[str] = []
-    if len(text) > _LARGEST:
-        text, notes = text[:_LARGEST], ["page_cut"]
+    text, was_cut = cut(text)
+    notes = ["page_cut"] if was_cut else []
     tree = parse(text)
     if tree is None:
-        return _plain(text, encoding, notes)
+        return Document(kind="html", text=flat(text), encoding=encoding, notes=tuple(notes))
     said = metadata_of(tree, url, headers)
     scripts = sum(1 for _ in tree.iter("script"))
-    if prune(tree):
+    size = extent(tree)
+    deep = size.too_deep
+    if prune(tree) and not deep:
         notes.append("hidden_text_left_out")
-    deep = too_deep(tree)
-    if not deep:
+    if deep:
+        notes.append("too_deep_for_structure")
+    else:
         mend_breaks(tree)
         tidy_headings(tree, url)
     absolute_links(tree, base_of(tree, url))
     source: str | None = None
-    if scope == "main" and not deep and len(text) <= _LARGEST_MAIN:
+    large = len(text) > _LARGEST_MAIN or size.too_large
+    if scope == "main" and not deep and not large:
         source = main_html(tree, url)
     found: Scope = "page" if source is None else "main"
     if scope == "main" and source is None:
         notes.append("whole_page")
     if source is None:
         source = str(html.tostring(tree, encoding="unicode"))
-    shown = _shown(source, form, whole=text if deep else None)
+    shown = _shown(source, form, plain=flat(text) if deep else None)
     if scripts and len(shown) < _LITTLE and form != "html":
         notes.append("little_text_page_may_need_a_browser")
     return _document(shown, said, encoding, found, notes)
@@ -96,16 +97,12 @@ def _document(
     )
 
 
-def _shown(source: str, form: Format, *, whole: str | None) -> str:
-    """Return what is shown of HTML; ``whole`` is all of it where no tree can hold it."""
+def _shown(source: str, form: Format, *, plain: str | None) -> str:
+    """Return what is shown of HTML; ``plain`` is its text where no converter can follow it."""
     if form == "html":
         return source
-    text = to_markdown(source) if whole is None else _lines(whole)
+    text = to_markdown(source) if plain is None else plain
     return _unmarked(text) if form == "text" else text
-
-
-def _plain(text: str, encoding: Encoding, notes: list[str]) -> Document:
-    return Document(kind="html", text=_lines(text), encoding=encoding, notes=tuple(notes))
 
 
 # Each of these is read once from where it begins to where it cannot go on, and no beginning
@@ -146,30 +143,3 @@ def _unstressed(line: str) -> str:
         out += [line[at : found.start()], line[found.end() : end.start()]]
         at = look = end.end()
     return "".join([*out, line[at:]])
-
-
-class _Texts(HTMLParser):
-    """Collects text without a tree, for pages that are nested too deeply for one."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[str] = []
-        self._silent = 0
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        if tag in {"script", "style", "template", "noscript"}:
-            self._silent += 1
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in {"script", "style", "template", "noscript"}:
-            self._silent = max(0, self._silent - 1)
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent and data.strip():
-            self.found.append(" ".join(data.split()))
-
-
-def _lines(source: str) -> str:
-    parser = _Texts()
-    parser.feed(source[:4_000_000])
-    return "\n".join(parser.found)

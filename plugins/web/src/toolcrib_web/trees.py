@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from lxml import etree, html  # type: ignore[import-untyped,unused-ignore]
 
 
-__all__ = ["absolute_links", "base_of", "parse", "prune", "squeezed", "text_of", "too_deep"]
+__all__ = ["absolute_links", "base_of", "parse", "prune", "squeezed", "text_of"]
 
 # Everything below them is code, or is not shown to a person who reads the page.
 _UNSEEN = frozenset({
@@ -23,7 +23,6 @@ _HIDDEN = re.compile(
     re.IGNORECASE,
 )
 _LINKS = (("a", "href"), ("img", "src"), ("area", "href"))
-_DEEPEST = 400
 # Addresses that are whole as they are, and paths that only lack the host.
 _WHOLE = re.compile(r"https?://[\w.-]+(?::\d+)?(?=[/?#]|$)")
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
@@ -48,17 +47,24 @@ def parse(text: str) -> Any | None:
 def prune(tree: Any) -> int:
     """Take out what a reader does not see; return how many hidden texts that were."""
     hidden = 0
-    for element in list(tree.iter()):
-        if not isinstance(element.tag, str):
-            continue
-        tag = element.tag.lower()
-        if tag in {"html", "body", "head"}:
-            continue
-        if tag in _UNSEEN:
-            _drop(element)
-        elif tag != "head" and _is_hidden(element):
-            hidden += bool((element.text_content() or "").strip())
-            _drop(element)
+    unseen: list[Any] = []
+    inside: Any = None
+    # Each element is met once, and nothing below what is taken out is looked at: hidden
+    # elements may be nested as deep as a page is long.
+    for event, element in etree.iterwalk(tree, events=("start", "end")):
+        if inside is not None:
+            inside = None if event == "end" and element is inside else inside
+        elif event == "start" and isinstance(element.tag, str):
+            tag = element.tag.lower()
+            if tag in {"html", "body", "head"}:
+                continue
+            found = tag not in _UNSEEN and _is_hidden(element)
+            if found or tag in _UNSEEN:
+                hidden += found and bool((element.text_content() or "").strip())
+                unseen.append(element)
+                inside = element
+    for element in unseen:
+        _drop(element)
     return hidden
 
 
@@ -74,16 +80,6 @@ def _is_hidden(element: Any) -> bool:
 def _drop(element: Any) -> None:
     if element.getparent() is not None:
         element.drop_tree()
-
-
-def too_deep(tree: Any) -> bool:
-    """Tell whether elements are nested deeper than converters can follow."""
-    depth = 0
-    for event, _ in etree.iterwalk(tree, events=("start", "end")):
-        depth += 1 if event == "start" else -1
-        if depth > _DEEPEST:
-            return True
-    return False
 
 
 def base_of(tree: Any, url: str) -> str:
