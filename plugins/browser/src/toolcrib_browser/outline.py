@@ -39,7 +39,7 @@ _CLICKABLE = frozenset({"link", "button", "checkbox", "radio", "option", "menuit
 _LONGEST_NAME = 400
 _LONGEST_TEXT = 2000
 # Two looks at one page have most of their lines in common. What fields hold is not kept.
-_REMEMBERED = 2048
+_REMEMBERED = 16_384
 _LONGEST_LINE = 250
 _FIELDS = ("textbox", "searchbox", "spinbutton", "combobox")
 
