@@ -145,3 +145,60 @@ def test_sparse_page_is_not_run_together_to_one_paragraph():
     text = markdown(f"<section>{parts}</section>")
     assert len(headings(text)) == 60
     assert "[go 7](https://docs.example/p7)" in text
+
+
+AROUND = "".join(
+    f'<div class="menu"><a href="/m{n}">Menu entry number {n}</a></div>' for n in range(60)
+)
+ARTICLE = f"<p>{LONG}</p><h2>Part</h2><p>{LONG * 2}</p><p>{LONG * 3}</p>"
+
+
+def read(head, body, form="markdown"):
+    source = f"<html><head>{head}</head><body>{AROUND}{body}</body></html>"
+    encoding = Encoding(name="utf-8", source="header")
+    return read_page(source, URL, encoding=encoding, form=form, scope="main", headers={})
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("<title>Head</title>", f"<h1>Head</h1><article>{ARTICLE}</article>"),
+        ("<title>Head - Site</title>", f"<header><h1>Site</h1></header><h1>Head</h1>{ARTICLE}"),
+        ("<title>Site: Head</title>", f"<h1>Site</h1><h2>Head</h2><div>{ARTICLE}</div>"),
+        ("", f"<main><div><h1>Head</h1><div>By someone</div></div>{ARTICLE}</main>"),
+        ("<title>Other</title>", f"<section><h1>Head</h1></section><div>{ARTICLE}</div>"),
+    ],
+)
+def test_headline_of_a_crowded_page_stands_above_its_content(head, body):
+    """The heading above the content is shown, wherever the page puts it, and once."""
+    document = read(head, body)
+    assert document.scope == "main"
+    assert "Menu entry" not in document.whole
+    found = [line.lstrip("# ") for line in headings(document.whole)]
+    assert found == ["Head", "Part"]
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [("markdown", "# Head"), ("text", "Head"), ("html", "<h1>Head</h1>")],
+)
+def test_headline_comes_in_the_form_that_is_wanted(form, shown):
+    """A headline is written as the text below it is."""
+    assert read("", f"<h1>Head</h1>{ARTICLE}", form).whole.startswith(shown)
+
+
+def test_name_of_another_page_is_no_headline():
+    """A heading that links elsewhere is the beginning of a list, not of this content."""
+    body = f'<h1><a href="/other">Another article</a></h1><p>Short.</p><div>{ARTICLE}</div>'
+    assert "Another article" not in read("<title>x</title>", body).whole
+
+
+def test_link_list_and_bare_link_of_the_content_stay():
+    """Links that stand alone between parts of the content are part of it."""
+    links = '<ul><li><a href="/one">One</a></li><li><a href="/two">Two</a></li></ul>'
+    body = (
+        f'<article>{ARTICLE}{links}<div><a href="/bare">Bare</a></div><p>{LONG}</p></article>'
+    )
+    text = read("", body).text
+    for name in ("one", "two", "bare"):
+        assert f"https://docs.example/{name})" in text

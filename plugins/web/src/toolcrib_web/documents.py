@@ -37,7 +37,9 @@ class Document:
 
     Attributes:
         kind: What it was.
-        text: What is shown, in the format that was asked for.
+        text: What it says, in the format that was asked for.
+        headline: The heading that stands above ``text`` on the page, in the same format;
+            None where the text holds its own.
         title, author, site, description, language: What the page says of itself.
         canonical: The address that it calls its own.
         published, modified: Dates, as the page says them or in ISO form.
@@ -50,6 +52,7 @@ class Document:
 
     kind: str
     text: str = attrs.field(repr=False)
+    headline: str | None = None
     title: str | None = None
     author: str | None = None
     site: str | None = None
@@ -63,3 +66,8 @@ class Document:
     refresh: str | None = None
     pages: tuple[Page, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """What is shown: the headline, and the text below it."""
+        return self.text if not self.headline else f"{self.headline}\n\n{self.text}"

@@ -11,14 +11,17 @@ import copy
 
 from typing import Any
 
+import attrs
+
 from lxml import etree, html  # type: ignore[import-untyped,unused-ignore]
 
 from .headings import HEADINGS
+from .headlines import headline
 from .missing import BLOCKS, Missing
 from .trees import squeezed, text_of
 
 
-__all__ = ["main_html"]
+__all__ = ["Main", "main_content"]
 
 _SHORTEST = 200
 # Fewer bytes than this are looked for again, less strictly.
@@ -30,11 +33,30 @@ _MOSTLY = 1.4
 _AROUND = ("nav", "footer", "aside")
 
 
-def main_html(tree: Any, url: str) -> str | None:
-    """Return the HTML of a page's main content, or None if it has none to speak of."""
+@attrs.frozen(kw_only=True)
+class Main:
+    """The main content of a page.
+
+    Attributes:
+        source: Its HTML.
+        headline: The heading above it, as HTML; None where it holds its own, or has none.
+    """
+
+    source: str = attrs.field(repr=False)
+    headline: str | None = None
+
+
+def main_content(tree: Any, url: str, title: str) -> Main | None:
+    """Return a page's main content, or None if it has none to speak of.
+
+    Args:
+        tree: The page.
+        url: Its address.
+        title: What it calls itself; may be empty.
+    """
     small = _own(tree) if len(text_of(tree)) <= 4 * _SMALL else None
     if small is not None and len(text_of(small)) <= _SMALL:
-        return _written(small)
+        return Main(source=_written(small))
     found = _extracted(tree, url, precise=True)
     if found is None or len(text_of(found).encode()) < _LITTLE:
         found = _extracted(tree, url, precise=False)
@@ -47,10 +69,10 @@ def main_html(tree: Any, url: str) -> str | None:
     own = _own(tree)
     mostly = own is not None and len(text_of(own)) <= _MOSTLY * len(text_of(body))
     if mostly and originals.flattened(body):
-        return _written(own)
-    # Elsewhere, what stands above the content is the title, which is told of anyway.
+        return Main(source=_written(own))
     originals.restore(body, lead=mostly)
-    return _written(body)
+    above = headline(tree, body, url, title)
+    return Main(source=_written(body), headline=None if above is None else _written(above))
 
 
 def _own(tree: Any) -> Any | None:

@@ -13,13 +13,16 @@ from .headings import HEADINGS
 from .trees import squeezed, text_of
 
 
-__all__ = ["BLOCKS", "Missing"]
+__all__ = ["BLOCKS", "Missing", "leads_away"]
 
 #: What content is made of.
 BLOCKS = ("table", "ul", "ol", "pre", "blockquote", "figure", "dl", "p", *HEADINGS)
 _WRAPPERS = frozenset({"header", "hgroup", "summary", "section"})
 _SECTIONS = frozenset({"div", "section", "li", "dd"})
 _TEXTS = frozenset({"p", "ul", "ol", "blockquote"})
+_LISTS = frozenset({"ul", "ol"})
+# A link that stands alone is in no block, or in one that is nothing else.
+_LINKED = ("a", "div")
 _LONGEST_HEADING = 200
 
 
@@ -48,15 +51,26 @@ class Missing:
                 self._blocks[text].append(each)
         self._whole = squeezed(body)
         self._anchor: Any = None
+        # What holds blocks that were found: with the last of them, and whether one is passed.
+        self._holders: dict[Any, Any] = {}
+        self._begun: set[Any] = set()
         self._pending = _Pending()
 
     def add(self) -> None:
         """Go through the page up to the last block that was found."""
-        order = [(each, squeezed(each)) for each in self._tree.iter(*BLOCKS)]
-        found = (i for i, (_, text) in enumerate(order) if text in self._blocks)
-        for element, text in order[: max(found, default=-1) + 1]:
-            if not text:
+        order: list[tuple[Any, str]]
+        order = [(each, squeezed(each)) for each in self._tree.iter(*BLOCKS, *_LINKED)]
+        last = -1
+        for place, (element, text) in enumerate(order):
+            if text in self._blocks and element.tag not in _LINKED:
+                last = place
+                self._holders[element.getparent()] = element
+        for element, text in order[: last + 1]:
+            if not text or (element.tag in _LINKED and not self._is_between(element)):
                 continue
+            if self._holders.get(element.getparent()) is element:
+                # Whatever follows in there is below all of the content.
+                del self._holders[element.getparent()]
             if element.tag in HEADINGS:
                 self._heading(element, text)
             else:
@@ -66,7 +80,7 @@ class Missing:
         if self._heads[element.tag, text] > 0:
             self._heads[element.tag, text] -= 1
             self._pending.passed(element, text)
-        elif len(text) <= _LONGEST_HEADING and not self._leads_away(element):
+        elif len(text) <= _LONGEST_HEADING and not leads_away(element, self._page):
             self._pending.heading(element)
 
     def _block(self, element: Any, text: str) -> None:
@@ -80,6 +94,8 @@ class Missing:
         if block is None:
             self._pending.lost(element)
             return
+        if known is not None:
+            self._begun.add(element.getparent())
         if self._anchor is None:
             self._pending.keep_last()
         if self._anchor is not None or self._lead:
@@ -87,18 +103,24 @@ class Missing:
         self._anchor = block
         self._pending.clear()
 
-    def _leads_away(self, heading: Any) -> bool:
-        """Tell whether a heading is the name of another page, as in lists of articles."""
-        away = [a for a in heading.iter("a") if a.get("href")]
-        linked = sum(len(squeezed(a)) for a in away if not self._is_here(a.get("href")))
-        return linked > len(squeezed(heading)) / 2
-
-    def _is_here(self, href: str) -> bool:
-        return href.startswith("#") or href.partition("#")[0] == self._page
+    def _is_between(self, element: Any) -> bool:
+        """Tell whether an element stands by itself between two blocks that were found."""
+        around = element.getparent()
+        if around not in self._holders or around not in self._begun:
+            return False
+        if element.tag in _LISTS or element.tag == "a":
+            return True
+        # A box with a name of its own is as often an advertisement.
+        plain = not element.attrib and next(element.iter(*BLOCKS), None) is None
+        return plain and squeezed(element) == "".join(map(squeezed, element.iter("a")))
 
     def _is_lost(self, element: Any, text: str) -> bool:
         """Tell whether a block is content by its nature: code, and tables of data."""
-        if element.tag not in {"pre", "table"} or text in self._whole:
+        if text in self._whole:
+            return False
+        if element.tag in _LISTS or element.tag in _LINKED:
+            return self._is_between(element) and next(element.iter("a"), None) is not None
+        if element.tag not in {"pre", "table"}:
             return False
         if element.tag == "pre":
             return True
@@ -107,6 +129,18 @@ class Missing:
         rows = [row for row in element.iter("tr") if len(row) > 1]
         links = sum(len(text_of(a)) for a in element.iter("a"))
         return len(rows) > 1 and links < len(text_of(element)) * 0.5
+
+
+def leads_away(heading: Any, page: str) -> bool:
+    """Tell whether a heading is the name of another page, as in lists of articles."""
+    away = [
+        a for a in heading.iter("a") if (href := a.get("href")) and not _is_here(href, page)
+    ]
+    return sum(len(squeezed(a)) for a in away) > len(squeezed(heading)) / 2
+
+
+def _is_here(href: str, page: str) -> bool:
+    return href.startswith("#") or href.partition("#")[0] == page
 
 
 @attrs.frozen(eq=False)

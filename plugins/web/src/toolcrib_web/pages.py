@@ -6,12 +6,14 @@ import re
 
 from collections.abc import Mapping
 
+import attrs
+
 from lxml import html  # type: ignore[import-untyped,unused-ignore]
 
 from .breaks import mend_breaks
 from .documents import Document, Encoding, Format, Scope
 from .headings import tidy_headings
-from .maincontent import main_html
+from .maincontent import main_content
 from .markdown import to_markdown
 from .metadata import Metadata, metadata_of
 from .sizes import cut, extent, flat
@@ -61,19 +63,21 @@ def read_page(
         mend_breaks(tree)
         tidy_headings(tree, url)
     absolute_links(tree, base_of(tree, url))
-    source: str | None = None
+    main = None
     large = len(text) > _LARGEST_MAIN or size.too_large
     if scope == "main" and not deep and not large:
-        source = main_html(tree, url)
-    found: Scope = "page" if source is None else "main"
-    if scope == "main" and source is None:
+        main = main_content(tree, url, said.title or "")
+    found: Scope = "page" if main is None else "main"
+    if scope == "main" and main is None:
         notes.append("whole_page")
-    if source is None:
-        source = str(html.tostring(tree, encoding="unicode"))
+    source = str(html.tostring(tree, encoding="unicode")) if main is None else main.source
     shown = _shown(source, form, plain=flat(text) if deep else None)
+    above = None if main is None else main.headline
+    headline = None if above is None else _shown(above, form, plain=None)
     if scripts and len(shown) < _LITTLE and form != "html":
         notes.append("little_text_page_may_need_a_browser")
-    return _document(shown, said, encoding, found, notes)
+    document = _document(shown, said, encoding, found, notes)
+    return attrs.evolve(document, headline=headline)
 
 
 def _document(

@@ -181,7 +181,7 @@ def _coding(document: Document | None) -> str:
 
 def _part(what: Shown, document: Document) -> _Part:
     """Return the part of the text that the call wants."""
-    text, gone = cleaned(document.text)
+    text, gone = cleaned(document.whole)
     notes = ("invisible_characters_left_out",) if gone else ()
     wish = what.wish
     said = _about(document)
@@ -302,7 +302,7 @@ def _picture(what: Shown) -> list[Any]:
 def _facts(what: Shown, document: Document | None, part: _Part) -> FetchResult:
     answer, sniffed = what.answer, what.material.sniffed
     page = document or Document(kind=sniffed.kind, text="")
-    heads = outline(page.text)[:100] if page.kind in {"html", "pdf", "text"} else []
+    heads = outline(page.whole)[:100] if page.kind in {"html", "pdf", "text"} else []
     return FetchResult(
         url=answer.url,
         requested_url=what.wish.url,
