@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -17,7 +17,7 @@ from .positions import at_units
 from .texts import Snapshot, Texts
 
 
-__all__ = ["Reader", "flattened", "hover_text", "is_nothing", "order"]
+__all__ = ["Reader", "flattened", "hover_text", "is_nothing", "nothing_barred", "order"]
 
 _LONGEST_LINE = 300
 _LONGEST_HOVER = 8000
@@ -32,6 +32,11 @@ def is_nothing(result: Any) -> bool:
     return not result
 
 
+def nothing_barred(path: str) -> bool:
+    """Tell of every path that no rule keeps a call from it: where there is no call."""
+    return False
+
+
 @attrs.frozen
 class _File:
     """A file that answers name: how it is shown, and its lines if they may be read."""
@@ -39,6 +44,7 @@ class _File:
     shown: str
     outside: bool
     lines: list[str] | None
+    barred: bool = False
 
 
 class Reader:
@@ -49,15 +55,26 @@ class Reader:
         texts: What is on the disk.
         encoding: Of the server's positions.
         seen: What the server was told of open files; others it read from the disk.
+        barred: Whether rules keep the call from a path that an answer names.
+
+    Attributes:
+        withheld: How many places were left out because rules keep the call from them.
     """
 
     def __init__(
-        self, root: str, texts: Texts, encoding: str, seen: Mapping[str, Snapshot]
+        self,
+        root: str,
+        texts: Texts,
+        encoding: str,
+        seen: Mapping[str, Snapshot],
+        barred: Callable[[str], bool] = nothing_barred,
     ) -> None:
         self._root = root
         self._texts = texts
         self._encoding = encoding
         self._seen = seen
+        self._barred = barred
+        self.withheld = 0
         # Answers name the same few files many times.
         self._by_uri: dict[str, _File | None] = {}
         self._by_path: dict[str, _File] = {}
@@ -91,6 +108,9 @@ class Reader:
         return self._in(self._file(path), span)
 
     def _in(self, file: _File, span: Any) -> Location | None:
+        if file.barred:
+            self.withheld += 1
+            return None
         lines = file.lines
         try:
             start, stop = span["start"], span["end"]
@@ -125,6 +145,8 @@ class Reader:
         """Return a file of the workspace with its lines; what lies outside is not read."""
         seen = self._seen.get(path)
         real = path if seen is not None else real_path(self._root, path)
+        if self._barred(real):
+            return _File("", False, None, True)
         if not inside(self._root, real):
             return _File(shown(self._root, real), True, None)
         try:

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import attrs
 
-from toolcrib import Context, Failed, ToolFailure, Unavailable
+from toolcrib import Context, Failed, Resource, ToolFailure, Unavailable
 
-from .answers import Reader, is_nothing
+from .answers import Reader, is_nothing, nothing_barred
 from .bench import Bench
 from .client import Client, Unsupported
 from .definition import workbench
@@ -97,6 +97,7 @@ class Desk:
         language: Its language.
         servers: Who serves it, in order.
         wait: Seconds to wait for a server that starts or indexes.
+        barred: Whether rules keep the call from a path that an answer names.
     """
 
     bench: Bench
@@ -105,6 +106,7 @@ class Desk:
     servers: list[Server]
     wait: float
     _until: float
+    barred: Callable[[str], bool] = nothing_barred
 
     @property
     def names(self) -> str:
@@ -189,7 +191,7 @@ class Desk:
     def reader(self, client: Client) -> Reader:
         """Return what turns a server's places into ours."""
         seen = client.documents.snapshots
-        return Reader(self.bench.root, self.bench.texts, client.encoding, seen)
+        return Reader(self.bench.root, self.bench.texts, client.encoding, seen, self.barred)
 
 
 @attrs.frozen
@@ -393,7 +395,9 @@ async def desk_of(ctx: Context, path: Path, *, wait: float, judged: bool = True)
     for program in programs:
         if bench.needs_trust(program):
             await _ask_trust(ctx, bench, program)
-    return await desk_at(bench, place, language, programs, wait=wait)
+    desk = await desk_at(bench, place, language, programs, wait=wait)
+    desk.barred = lambda path: ctx.bars(Resource("path", path))
+    return desk
 
 
 async def desk_at(

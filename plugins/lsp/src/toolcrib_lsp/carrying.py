@@ -18,6 +18,7 @@ from toolcrib import (
     Failed,
     PackHost,
     Refused,
+    Resource,
     Result,
     Signature,
     Text,
@@ -115,6 +116,7 @@ async def carry_out(ctx: Context, job: Job) -> Result:
     plan = proposal.plan
     _same_as_shown(bench, job, plan)
     _judged(getattr(ctx, "signature", None), plan)
+    _permitted(ctx, plan)
     if not plan.files:
         said = f"{desk.place.shown}: {proposal.server} has nothing to change."
         empty = Changes(files=(), server=proposal.server)
@@ -157,6 +159,21 @@ def _judged(signature: Signature | None, plan: Plan) -> None:
             "was changed. Call again."
         )
         raise Refused(text, code="lsp.path_changed")
+
+
+def _permitted(ctx: Context, plan: Plan) -> None:
+    """Refuse files that a rule keeps from the call.
+
+    Its signature names them, unless the server was too slow to say which they are.
+    """
+    kept = [each for each in plan.files if ctx.bars(Resource("path", each.path, Access.WRITE))]
+    if kept:
+        count = "a file" if len(kept) == 1 else f"{len(kept)} files"
+        text = (
+            f"The change would reach {count} that a rule keeps from this call. Nothing was "
+            "changed. Do something else, or ask the user to do it."
+        )
+        raise Refused(text, code="lsp.withheld")
 
 
 async def _written(plan: Plan, ctx: Context) -> None:

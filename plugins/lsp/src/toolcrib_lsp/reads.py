@@ -32,6 +32,7 @@ __all__ = [
     "references",
     "type_definition",
     "what_of",
+    "withheld",
 ]
 
 READING: Any = {
@@ -191,7 +192,7 @@ async def _places(
         across=method in {"textDocument/references", "textDocument/implementation"},
     )
     found = answer.reader.locations(answer.result)
-    if not found and not is_nothing(answer.result):
+    if not found and not is_nothing(answer.result) and not answer.reader.withheld:
         text = f"{answer.client.name} answered with places that cannot be read."
         raise Failed(text, code="lsp.bad_answer")
     shown, after = page(found, limit, cursor, repr)
@@ -201,9 +202,10 @@ async def _places(
     what = method.rpartition("/")[2]
     what = {"typeDefinition": "type definition"}.get(what, what)
     if not found:
-        said = f"{answer.client.name} knows no {what} of {what_of(desk, answer)}."
+        other = "other " if answer.reader.withheld else ""
+        said = f"{answer.client.name} knows no {other}{what} of {what_of(desk, answer)}."
         said += f" It says: {answer.said}" if answer.said else ""
-        return Result(said, [Text(said)], plain(value), notes=answer.notes)
+        return listed(answer, said, [said], value)
     count = "1 place" if len(found) == 1 else f"{len(found)} places"
     summary = f"{count}: {what} of {what_of(desk, answer)}"
     return listed(answer, summary, [line_of(each) for each in shown], value)
@@ -212,6 +214,7 @@ async def _places(
 def listed(answer: Answer, summary: str, lines: list[str], value: Any, *notes: str) -> Result:
     """Return a page of what was found: its lines, and whether and where it goes on."""
     more = ["partial"] if value.cursor is not None else []
+    more += ["withheld"] if answer.reader.withheld else []
     return Result(
         summary=summary,
         content=[Text("\n".join([*lines, *_more_lines(answer, value.cursor)]))],
@@ -226,11 +229,19 @@ def line_of(location: Location) -> str:
     return f"{at}: {location.text}" if location.text else at
 
 
+def withheld(count: int) -> str:
+    """Say how many places were left out because rules keep the call from their files."""
+    places = "1 place is" if count == 1 else f"{count} places are"
+    return f"{places} left out: a rule keeps this call from the files."
+
+
 def _more_lines(answer: Answer, after: str | None) -> list[str]:
     """Return what else the model should know of an answer."""
     lines = []
     if after is not None:
         lines.append(f"More follow: call again with cursor={after!r}.")
+    if answer.reader.withheld:
+        lines.append(withheld(answer.reader.withheld))
     if "indexing" in answer.notes:
         said = answer.client.progress.said()
         lines.append(f"{answer.client.name} is still indexing ({said}): there may be more.")

@@ -28,7 +28,7 @@ from .outputs import Symbol, Symbols
 from .paging import page
 from .parameters import Cursor, File, Limit, Wait
 from .places import uri_of
-from .reads import READING, listed, reading
+from .reads import READING, listed, reading, withheld
 from .spots import Spot
 from .words import symbol_kind
 
@@ -173,6 +173,8 @@ async def workspace_symbols(
     said = []
     if len(found) > len(inner):
         said.append(f"{len(found) - len(inner)} hits outside of the workspace are left out.")
+    more = sum(answer.reader.withheld for answer, _ in answers[1:])
+    said += [withheld(more)] if more else []
     said += [f"Not asked: {each}" for each in failures]
     notes = ("incomplete",) if failures else ()
     what = f"the workspace for {query!r}"
