@@ -49,7 +49,10 @@ def test_nothing_that_the_standard_library_calls_private_is_let_through(value):
         assert why_inner(address)
 
 
-@given(st.integers(2, 2**32 - 1), st.sampled_from(["::ffff:0:0", "64:ff9b::", "::"]))
+@given(
+    st.integers(2, 2**32 - 1),
+    st.sampled_from(["::ffff:0:0", "::ffff:0:0:0", "64:ff9b::", "::"]),
+)
 def test_address_inside_of_an_address_never_opens_more_than_itself(value, prefix):
     outer = ipaddress.IPv6Address(int(ipaddress.IPv6Address(prefix)) | value)
     inner = ipaddress.IPv4Address(value)
@@ -140,3 +143,45 @@ def test_settings_that_are_wrong_are_named(table):
         ValueError, match=next(iter(table))[:5] if "x" not in table.values() else "list"
     ):
         NetPolicy.from_table(table)
+
+
+FORMS_OF_ONE = [
+    *("93.184.216.34", "1572395042", "0x5db8d822", "0135.0270.0330.042", "93.12113954"),
+    *("[::ffff:93.184.216.34]", "[::ffff:5db8:d822]", "[64:ff9b::5db8:d822]"),
+    *("[64:ff9b::93.184.216.34]", "[64:ff9b:1::5db8:d822]", "[2002:5db8:d822::1]"),
+    *("[::93.184.216.34]", "[::ffff:0:5db8:d822]", "[2606:4700::5efe:5db8:d822]"),
+    *("93.184.216.34.", "\uff19\uff13.184.216.34", "93%2E184.216.34"),
+]
+
+
+@pytest.mark.parametrize("form", FORMS_OF_ONE)
+@pytest.mark.parametrize("denied", ["93.184.216.34", "93.184.0.0/16", "::ffff:93.184.216.34"])
+def test_denied_address_is_denied_in_every_form(form, denied):
+    """What policy denies stays denied, however it is written and whatever allows it."""
+    everything = ["0.0.0.0/0", "::/0"]
+    target(f"http://{form}/", NetPolicy(allow=everything))
+    with pytest.raises(NetError) as caught:
+        target(f"http://{form}/", NetPolicy(allow=everything, deny=[denied]))
+    assert caught.value.code == "net.host_refused"
+
+
+def test_denied_address_is_denied_behind_a_name_that_policy_allows():
+    """A name that leads to it opens it no more than its own spelling does."""
+    rules = NetPolicy(allow=["wiki.corp"], deny=["10.0.0.5"])
+    assert rules.address_refusal(parse_address("10.0.0.5"), "wiki.corp")
+    assert rules.address_refusal(parse_address("64:ff9b::a00:5"), "wiki.corp")
+    assert rules.address_refusal(parse_address("10.0.0.6"), "wiki.corp") is None
+
+
+@pytest.mark.parametrize("host", ["%2561.test", "a%25.test", "%25%36%31.test", "127%252e0.0.1"])
+def test_name_that_is_encoded_twice_is_no_name(host):
+    """A host is decoded once; what is still encoded then is refused, not decoded again."""
+    with pytest.raises(NetError) as caught:
+        target(f"http://{host}/", NetPolicy())
+    assert caught.value.code == "net.url_invalid"
+
+
+def test_path_that_is_encoded_twice_stays_what_it_is():
+    """``%2561`` is the text ``%61`` and never the letter it would be if decoded again."""
+    assert target("http://a.test/%2561dmin", NetPolicy()).path == "/%2561dmin"
+    assert target("http://a.test/%61dmin", NetPolicy()).path == "/admin"

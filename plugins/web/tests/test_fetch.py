@@ -699,6 +699,22 @@ def test_rule_is_matched_on_the_ascii_form_of_a_name(site, web):
         assert (outcome.status, outcome.code) == ("refused", "rule.denied")
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]"),
+        *("[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "[::127.0.0.1]", "[64:ff9b:1::7f00:1]"),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_rule_that_denies_an_address_holds_for_every_form_of_it(web, host, method):
+    """A rule judges where a request leads, addresses inside of addresses included."""
+    web.net["allow"] = ["0.0.0.0/0", "::/0"]
+    web.policy["rules"] = ["allow web.fetch", "deny web.fetch(host=127.0.0.1)"]
+    outcome = web.fetch(f"http://{host}/", method=method)
+    assert (outcome.status, outcome.code) == ("refused", "rule.denied")
+
+
 DOCS = """<html><body><nav><ul><li><a href="/other">Other page</a></li></ul></nav><main>
 <h1><a class="header" href="#top">The reference</a></h1>
 <p>The first paragraph of a reference has enough words in it to be seen as content.</p>

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .addresses import AddressRules as AddressRules
+    from .addresses import inner_of as inner_of
     from .addresses import why_inner as why_inner
     from .client import Client as Client
     from .client import Send as Send
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from .waiting import retry_after as retry_after
 
 _HOMES = {
-    "addresses": ("AddressRules", "why_inner"),
+    "addresses": ("AddressRules", "inner_of", "why_inner"),
     "client": ("Client", "Send", "Via"),
     "faults": ("CODES", "NetError", "TimedOut", "failure"),
     "filtering": ("FilteringProxy",),

@@ -20,7 +20,7 @@ from ipaddress import (
 import attrs
 
 
-__all__ = ["Address", "AddressRules", "Network", "parse_address", "why_inner"]
+__all__ = ["Address", "AddressRules", "Network", "inner_of", "parse_address", "why_inner"]
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -80,6 +80,13 @@ def parse_address(text: str) -> Address | None:
         return None
 
 
+def inner_of(host: str) -> str | None:
+    """Return the IPv4 address that the text of an IPv6 address leads to, or None."""
+    address = parse_address(host)
+    inner = embedded(address) if isinstance(address, IPv6Address) else None
+    return None if inner is None else str(inner)
+
+
 def embedded(address: IPv6Address) -> IPv4Address | None:
     """Return the IPv4 address that an IPv6 address leads to, or None."""
     value = int(address)
@@ -91,7 +98,7 @@ def embedded(address: IPv6Address) -> IPv4Address | None:
     if address.teredo is not None:
         return address.teredo[1]
     high = value >> 32
-    in_low_bits = high in {0x64FF9B << 64, 0xFFFF << 32} or (high == 0 and low > 1)
+    in_low_bits = high in {0x64FF9B << 64, 0xFFFF << 16} or (high == 0 and low > 1)
     if in_low_bits or (value >> 80) == 0x64FF9B0001 or (high & 0xFFFFFFFF) in _ISATAP:
         return IPv4Address(low)
     return None
@@ -138,6 +145,11 @@ class AddressRules:
             return what
         inner = embedded(address) if isinstance(address, IPv6Address) else None
         return None if inner is None else self.refusal(inner)
+
+    def holds(self, address: Address) -> bool:
+        """Tell whether an address, or one that stands inside of it, is in these networks."""
+        inner = embedded(address) if isinstance(address, IPv6Address) else None
+        return self._names(address) or (inner is not None and self.holds(inner))
 
     def _names(self, address: Address) -> bool:
         return any(

@@ -12,7 +12,7 @@ import attrs
 
 from toolcrib import resources
 
-from .addresses import Address, AddressRules
+from .addresses import Address, AddressRules, inner_of, parse_address
 
 
 __all__ = ["MIB", "NetPolicy"]
@@ -53,7 +53,9 @@ class NetPolicy:
         allow: What may be reached although it is not on the public internet: networks
             (``10.1.0.0/16``), addresses, hosts (``wiki.corp``, ``*.corp``). A host that
             is named here may have any address.
-        deny: Hosts that are never asked, written likewise.
+        deny: What is never asked, written likewise. A host is denied by every way to write
+            it; an address or a network also where a name leads to it, and where it stands
+            inside of another address (NAT64, 6to4, mapped …).
         any_port: Whether ports of mail, shells and the like may be asked.
         connect_timeout: Seconds for name, connection and TLS.
         idle_timeout: Seconds without a byte.
@@ -96,6 +98,7 @@ class NetPolicy:
     user_agent: str = "toolcrib/0.1"
 
     addresses: AddressRules = attrs.field(init=False, repr=False)
+    denied: AddressRules = attrs.field(init=False, repr=False)
     _allowed: tuple[str, ...] = attrs.field(init=False, repr=False)
     _denied: tuple[str, ...] = attrs.field(init=False, repr=False)
 
@@ -104,7 +107,10 @@ class NetPolicy:
         hosts = [_pattern(entry) for entry in self.allow if not _is_network(entry)]
         object.__setattr__(self, "addresses", AddressRules(networks))
         object.__setattr__(self, "_allowed", tuple(hosts))
-        object.__setattr__(self, "_denied", tuple(map(_pattern, self.deny)))
+        shut = [inner_of(entry) or entry for entry in self.deny if _is_network(entry)]
+        names = [_pattern(entry) for entry in self.deny if not _is_network(entry)]
+        object.__setattr__(self, "denied", AddressRules(shut))
+        object.__setattr__(self, "_denied", tuple(names))
         if self.proxy is not None and not self.proxy_resolves:
             text = (
                 "a proxy resolves names itself, where their addresses cannot be judged: "
@@ -118,7 +124,9 @@ class NetPolicy:
 
     def host_refusal(self, host: str) -> str | None:
         """Say why a host is not to be asked, whatever its address, or return None."""
-        return "policy denies it" if _covered(host, self._denied) else None
+        address = parse_address(host)
+        denied = self.denied.holds(address) if address is not None else False
+        return "policy denies it" if denied or _covered(host, self._denied) else None
 
     def port_refusal(self, port: int) -> str | None:
         """Say why a port is not to be asked, or return None."""
@@ -128,6 +136,8 @@ class NetPolicy:
 
     def address_refusal(self, address: Address, host: str) -> str | None:
         """Say why an address is not to be connected to for a host, or return None."""
+        if self.denied.holds(address):
+            return "an address that policy denies"
         if self.host_named(host):
             return None
         return self.addresses.refusal(address)

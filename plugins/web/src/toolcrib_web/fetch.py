@@ -107,6 +107,13 @@ def _(
 ) -> Signature:
     place = resources.Url(url)
     elsewhere = [resources.Any("host")] if redirects == "any" else []
+    host = resources.host_of(place.value)
+    if ":" in host:
+        from toolcrib_net import inner_of
+
+        # NAT64, 6to4 and the like: a rule for the address within holds for this one too.
+        inner = inner_of(host)
+        elsewhere += [] if inner is None else [resources.Host(inner)]
     if method in _SAFE:
         return Signature(reads=[place, *elsewhere])
     return Signature(writes=[place], reads=elsewhere)

@@ -61,16 +61,17 @@ class Missing:
         order: list[tuple[Any, str]]
         order = [(each, squeezed(each)) for each in self._tree.iter(*BLOCKS, *_LINKED)]
         last = -1
-        for place, (element, text) in enumerate(order):
-            if text in self._blocks and element.tag not in _LINKED:
+        for place, (each, text) in enumerate(order):
+            if text in self._blocks and each.tag not in _LINKED:
                 last = place
-                self._holders[element.getparent()] = element
+                self._holders[each.getparent()] = each
         for element, text in order[: last + 1]:
             if not text or (element.tag in _LINKED and not self._is_between(element)):
                 continue
-            if self._holders.get(element.getparent()) is element:
+            holder = element.getparent()
+            if self._holders.get(holder) is element:
                 # Whatever follows in there is below all of the content.
-                del self._holders[element.getparent()]
+                del self._holders[holder]
             if element.tag in HEADINGS:
                 self._heading(element, text)
             else:
