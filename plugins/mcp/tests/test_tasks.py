@@ -165,6 +165,29 @@ def test_a_task_of_the_first_generation_goes_on_as_a_job(tmp_path: Path, peer: A
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("long", [["t"], [], ["u"]])
+def test_a_tool_that_may_be_a_task_is_one_where_it_is_named_long(
+    tmp_path: Path, peer: Any, long: list[str]
+) -> None:
+    """Left to us, it is a plain call: most are over before a task would be asked about."""
+    asked = "t" in long
+
+    async def main() -> None:
+        plan = _plan(tasks_get=[{"result": _task(status="completed")}])
+        plan["methods"]["tasks/result"] = [{"result": ANSWER}]
+        plan["tools"] = [tool("t", execution={"taskSupport": "optional"})]
+        if not asked:
+            plan["calls"] = {"t": [{"result": ANSWER}]}
+        one = peer(plan, long=long)
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            outcome = await session.call("mcp.a.t", {}, approver=yes)
+            assert outcome.result.content[0].text == "at last", outcome
+        (sent,) = one.messages("tools/call")
+        assert ("task" in sent["params"]) is asked
+
+    asyncio.run(main())
+
+
 def test_a_task_whose_server_dies_is_lost_and_uncertain(tmp_path: Path, peer: Any) -> None:
     """Nobody can tell how it ended, so nobody says that it did."""
 

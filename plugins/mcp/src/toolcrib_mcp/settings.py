@@ -87,6 +87,7 @@ class ServerConfig:
         tools: Names of the only tools that are taken, or empty for all.
         without: Names of tools that are not taken.
         volatile: Names of tools whose text changes by itself.
+        long: Names of tools that are called as tasks where the server leaves that open.
         oauth: Settings of a login, or None.
         net: What requests to it may do; a table of ``toolcrib_net.NetPolicy``.
         hosts: Names with addresses of their own, instead of what a resolver says.
@@ -121,6 +122,7 @@ class ServerConfig:
     tools: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
     volatile: frozenset[str] = frozenset()
+    long: frozenset[str] = frozenset()
     oauth: Mapping[str, Any] | None = None
     net: Mapping[str, Any] = attrs.field(factory=dict)
     hosts: Mapping[str, Any] = attrs.field(factory=dict)
@@ -187,6 +189,7 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "tools": as_names,
     "without": as_names,
     "volatile": as_names,
+    "long": as_names,
     "oauth": as_table,
 }
 # What other clients call things.

@@ -94,7 +94,7 @@ def offers(config: ServerConfig, listed: Iterable[Any], run: Run) -> Offer:
         try:
             made[shown] = _implementation(config, raw, run)
             hints[shown] = _said(raw.get("annotations"))
-            if _wants_task(raw):
+            if _as_task(config, shown, raw):
                 tasks.add(shown)
             if (schema := output_schema(raw.get("outputSchema"))) is not None:
                 outputs[shown] = schema
@@ -258,10 +258,11 @@ def output_schema(value: Any) -> Mapping[str, Any] | None:
     return schema
 
 
-def _wants_task(raw: Mapping[str, Any]) -> bool:
-    """Tell whether a tool can only be called as a task."""
+def _as_task(config: ServerConfig, tool: str, raw: Mapping[str, Any]) -> bool:
+    """Tell whether a tool is called as a task: it has to be, or may be and is named long."""
     execution = raw.get("execution")
-    return isinstance(execution, Mapping) and execution.get("taskSupport") == "required"
+    support = execution.get("taskSupport") if isinstance(execution, Mapping) else None
+    return support == "required" or (support == "optional" and tool in config.long)
 
 
 def _said(hints: Any) -> str:
