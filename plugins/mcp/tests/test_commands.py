@@ -192,6 +192,22 @@ def test_inspect_starts_a_server_and_shows_what_its_tools_may_do(
     assert value["instructions"] == "use me"
 
 
+def test_a_program_that_is_not_there_yet_is_said(policy: Path) -> None:
+    """It may be installed later, so the server is added all the same."""
+    done = invoke("add", "late", "--", "no-such-program", policy=policy)
+    assert done.exit_code == 0
+    assert "no program 'no-such-program' here yet" in done.stderr
+
+
+def test_a_header_without_a_value_is_refused(policy: Path) -> None:
+    """It would be left out without a word otherwise."""
+    words = ("add", "far", "--url", "https://far.example/mcp", "--header", "Authorization")
+    done = invoke(*words, policy=policy)
+    assert done.exit_code == 2
+    assert "NAME=VALUE" in done.output
+    assert "far" not in policy.read_text()
+
+
 def test_a_login_is_kept_for_the_user_alone(tmp_path: Path) -> None:
     """Tokens lie in a file of mode 0600 in a folder of mode 0700; a loose one is not read."""
     import asyncio

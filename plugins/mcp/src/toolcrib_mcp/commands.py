@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import shutil
 import sys
 
 from collections.abc import Callable, Mapping
@@ -159,7 +160,7 @@ def add(
     if inherited:
         entry["inherit"] = inherited
     if header:
-        entry["headers"] = dict(each.split("=", 1) for each in header if "=" in each)
+        entry["headers"] = dict(map(_header, header))
     if trusted:
         entry["trusted"] = True
     if login:
@@ -168,6 +169,18 @@ def add(
     config = _checked(name, entry)
     _save(policy, name, entry)
     _show(_about(config))
+    program = config.command
+    if program is not None and shutil.which(program) is None:
+        text = f"There is no program {program!r} here yet: {name} starts once it is installed."
+        click.secho(text, fg="yellow", err=True)
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        message = "a header is NAME=VALUE, such as Authorization=${TOKEN}"
+        raise click.BadParameter(message, param_hint="--header")
+    return name, value
 
 
 def _checked(name: str, entry: Mapping[str, Any]) -> ServerConfig:
