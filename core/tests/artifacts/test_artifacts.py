@@ -434,7 +434,8 @@ def test_a_writer_that_fails_takes_nothing_from_another_of_the_same_bytes(
     store, space, root, monkeypatch
 ):
     """The other one finished meanwhile, beside it, and its file has the name now."""
-    other = ArtifactStore(root).namespace("conversation", "c")
+    beside = ArtifactStore(root)
+    other = beside.namespace("conversation", "c")
     real, failed = os.fsync, []
 
     def full(descriptor):
@@ -451,6 +452,7 @@ def test_a_writer_that_fails_takes_nothing_from_another_of_the_same_bytes(
     (artifact,) = space.list()
     assert space.get(artifact.digest) == b"same"
     assert len(files(root)) == 1
+    beside.close()
 
 
 def test_a_scan_reports_damage_and_loss(space, root, clock):
