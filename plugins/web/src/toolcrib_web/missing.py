@@ -58,24 +58,32 @@ class Missing:
 
     def add(self) -> None:
         """Go through the page up to the last block that was found."""
-        order: list[tuple[Any, str]]
-        order = [(each, squeezed(each)) for each in self._tree.iter(*BLOCKS, *_LINKED)]
-        last = -1
-        for place, (each, text) in enumerate(order):
-            if text in self._blocks and each.tag not in _LINKED:
-                last = place
+        texts: dict[Any, str] = {each: squeezed(each) for each in self._tree.iter(*BLOCKS)}
+        last: Any = None
+        for each, text in texts.items():
+            if text in self._blocks:
+                last = each
                 self._holders[each.getparent()] = each
-        for element, text in order[: last + 1]:
-            if not text or (element.tag in _LINKED and not self._is_between(element)):
-                continue
-            holder = element.getparent()
-            if self._holders.get(holder) is element:
-                # Whatever follows in there is below all of the content.
-                del self._holders[holder]
-            if element.tag in HEADINGS:
-                self._heading(element, text)
-            else:
-                self._block(element, text)
+        for element in self._tree.iter(*BLOCKS, *_LINKED):
+            if last is None:
+                return
+            known = texts.get(element)
+            if known is None and self._is_between(element):
+                known = squeezed(element)
+            if known:
+                self._pass(element, known)
+            if element is last:
+                return
+
+    def _pass(self, element: Any, text: str) -> None:
+        holder = element.getparent()
+        if self._holders.get(holder) is element:
+            # Whatever follows in there is below all of the content.
+            del self._holders[holder]
+        if element.tag in HEADINGS:
+            self._heading(element, text)
+        else:
+            self._block(element, text)
 
     def _heading(self, element: Any, text: str) -> None:
         if self._heads[element.tag, text] > 0:

@@ -17,6 +17,7 @@ _UNSEEN = frozenset({
     *("script", "style", "template", "noscript", "iframe", "object", "embed", "applet"),
     *("svg", "canvas", "audio", "video", "map", "dialog", "frameset", "datalist"),
 })  # fmt: skip
+_FRAME = frozenset({"html", "head", "body"})
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?![.\d]*[1-9])"
     r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)|(?:left|top|text-indent)\s*:\s*-\d{4,}",
@@ -48,21 +49,20 @@ def prune(tree: Any) -> int:
     """Take out what a reader does not see; return how many hidden texts that were."""
     hidden = 0
     unseen: list[Any] = []
-    inside: Any = None
-    # Each element is met once, and nothing below what is taken out is looked at: hidden
-    # elements may be nested as deep as a page is long.
-    for event, element in etree.iterwalk(tree, events=("start", "end")):
-        if inside is not None:
-            inside = None if event == "end" and element is inside else inside
-        elif event == "start" and isinstance(element.tag, str):
-            tag = element.tag.lower()
-            if tag in {"html", "body", "head"}:
-                continue
-            found = tag not in _UNSEEN and _is_hidden(element)
-            if found or tag in _UNSEEN:
-                hidden += found and bool((element.text_content() or "").strip())
-                unseen.append(element)
-                inside = element
+    # Nothing below what is taken out is looked at: hidden elements may be nested as deep as
+    # a page is long.
+    walk = etree.iterwalk(tree, events=("start",))
+    for _, element in walk:
+        tag = element.tag
+        if not isinstance(tag, str) or tag in _FRAME:
+            continue
+        if tag in _UNSEEN:
+            unseen.append(element)
+            walk.skip_subtree()
+        elif element.attrib and _is_hidden(element):
+            hidden += bool((element.text_content() or "").strip())
+            unseen.append(element)
+            walk.skip_subtree()
     for element in unseen:
         _drop(element)
     return hidden
