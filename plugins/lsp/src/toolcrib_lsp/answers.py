@@ -54,7 +54,8 @@ class Reader:
         root: The workspace.
         texts: What is on the disk.
         encoding: Of the server's positions.
-        seen: What the server was told of open files; others it read from the disk.
+        seen: What the server was told of a file, if it is open; others it read from the
+            disk.
         barred: Whether rules keep the call from a path that an answer names.
 
     Attributes:
@@ -66,7 +67,7 @@ class Reader:
         root: str,
         texts: Texts,
         encoding: str,
-        seen: Mapping[str, Snapshot],
+        seen: Callable[[str], Snapshot | None],
         barred: Callable[[str], bool] = nothing_barred,
     ) -> None:
         self._root = root
@@ -143,7 +144,7 @@ class Reader:
 
     def _read(self, path: str) -> _File:
         """Return a file of the workspace with its lines; what lies outside is not read."""
-        seen = self._seen.get(path)
+        seen = self._seen(path)
         real = path if seen is not None else real_path(self._root, path)
         if self._barred(real):
             return _File("", False, None, True)

@@ -190,7 +190,7 @@ class Desk:
 
     def reader(self, client: Client) -> Reader:
         """Return what turns a server's places into ours."""
-        seen = client.documents.snapshots
+        seen = client.documents.snapshot
         return Reader(self.bench.root, self.bench.texts, client.encoding, seen, self.barred)
 
 

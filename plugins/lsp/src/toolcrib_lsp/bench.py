@@ -208,20 +208,21 @@ class Bench:
         changes: Sequence[Change] = () if watch is None else watch.poll()
         if changes:
             self._corpus.update(changes, now)
-        touched = {path, *(change.path for change in changes)}
         # What maps a file into memory, or writes by another link, gives no notice.
         recent = watch is not None and now - self._looked < _LOOK
-
-        def certain(each: str) -> bool:
-            return recent and each not in touched and watch is not None and watch.covers(each)
-
         if not recent:
             self._looked = now
         for server in self._servers.values():
             client = server.running
             if client is None:
                 continue
-            client.documents.in_step(certain)
+            if recent and watch is not None:
+                unsure = client.documents.unsure(watch.covers, watch.version)
+                client.documents.in_step({path, *(c.path for c in changes), *unsure})
+            else:
+                client.documents.in_step()
+            if not changes:
+                continue
             client.documents.files_changed(changes)
             for change in changes:
                 if change.kind == "deleted":

@@ -121,7 +121,8 @@ def _dated(
     if client is None:
         # It is gone, and with it how it counted: the lines still hold.
         encoding = server.published.encoding
-        reader = Reader(desk.bench.root, desk.bench.texts, encoding, {}, desk.barred)
+        texts = desk.bench.texts
+        reader = Reader(desk.bench.root, texts, encoding, lambda _: None, desk.barred)
     else:
         reader = desk.reader(client)
     made = (_diagnostic(desk, reader, item) for item in known.items)

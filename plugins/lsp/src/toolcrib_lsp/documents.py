@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Protocol
 
 import attrs
@@ -71,15 +71,19 @@ class Documents:
         self._open: OrderedDict[str, Opened] = OrderedDict()
         # Counts every notice of a change, so that answers can be dated.
         self.changes = changes
+        # How often a document was opened or closed.
+        self._turns = 0
+        self._unsure: frozenset[str] = frozenset()
+        self._unsure_of = (-1, -1)
 
     def get(self, path: str) -> Opened | None:
         """Return an open document."""
         return self._open.get(path)
 
-    @property
-    def snapshots(self) -> dict[str, Snapshot]:
-        """What the server was told of each file that is open."""
-        return {path: opened.snapshot for path, opened in self._open.items()}
+    def snapshot(self, path: str) -> Snapshot | None:
+        """Return what the server was told of a file; None if it is not open."""
+        opened = self._open.get(path)
+        return None if opened is None else opened.snapshot
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -106,6 +110,7 @@ class Documents:
             "text": snapshot.text,
         }
         self.changes += 1
+        self._turns += 1
         self._server.notify("textDocument/didOpen", {"textDocument": item})
         while len(self._open) > self._most:
             self._close(next(iter(self._open)))
@@ -115,13 +120,28 @@ class Documents:
         """Let at least so many documents be open at once."""
         self._most = max(self._most, needed)
 
-    def in_step(self, certain: Callable[[str], bool]) -> None:
+    def unsure(self, covers: Callable[[str], bool], version: int) -> frozenset[str]:
+        """Return the open files whose changes may go unnoticed.
+
+        Args:
+            covers: Whether every change of a file is noticed.
+            version: Changes when ``covers`` may say something else.
+        """
+        state = (version, self._turns)
+        if state != self._unsure_of:
+            self._unsure_of = state
+            self._unsure = frozenset(path for path in self._open if not covers(path))
+        return self._unsure
+
+    def in_step(self, paths: Collection[str] | None = None) -> None:
         """Tell the server of every open document that is no longer what it was told.
 
-        Those that are certain to be what they were are not looked at.
+        Args:
+            paths: The only files that may have changed; None: any may.
         """
-        for path, opened in list(self._open.items()):
-            if certain(path):
+        for path in tuple(self._open) if paths is None else paths:
+            opened = self._open.get(path)
+            if opened is None:
                 continue
             try:
                 snapshot = self._texts.now(path)
@@ -160,6 +180,7 @@ class Documents:
 
     def _close(self, path: str) -> None:
         del self._open[path]
+        self._turns += 1
         self._server.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(path)}})
 
     def files_changed(self, changes: Iterable[Change]) -> None:

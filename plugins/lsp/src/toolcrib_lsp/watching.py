@@ -43,6 +43,9 @@ class Watch:
         root: The folder.
         notices: Where events come from; without working ones every look is a whole one.
         most: Files that are known; what is more is not watched (``full`` is true then).
+
+    Attributes:
+        version: Counts the looks after which :meth:`covers` may say something else.
     """
 
     def __init__(self, root: str, *, notices: Notices | None = None, most: int = _MOST) -> None:
@@ -53,6 +56,7 @@ class Watch:
         self._folders: dict[str, _Known] = {}
         self._watched: dict[int, str] = {}
         self.full = False
+        self.version = 0
 
     def start(self) -> None:
         """Take the files as they are."""
@@ -73,14 +77,17 @@ class Watch:
         """Return what changed since the last look, by path."""
         changes: list[Change] = []
         if not self._notices.working:
+            self.version += 1
             self._everything(changes)
-        else:
-            events = self._notices.read()
-            if events is None:
-                self._everything(changes)
-            elif events:
-                self._some(events, changes)
-        return _merged(changes)
+            return _merged(changes)
+        events = self._notices.read()
+        if events is None:
+            self.version += 1
+            self._everything(changes)
+        elif events:
+            self.version += 1
+            self._some(events, changes)
+        return _merged(changes) if changes else changes
 
     def close(self) -> None:
         """Let go."""
