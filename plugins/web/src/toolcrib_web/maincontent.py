@@ -123,8 +123,9 @@ class _Originals:
         self._inline: set[str] = set()
         self._pre: dict[str, Any] = {}
         self._tree = tree
-        for element in tree.iter(*BLOCKS):
-            if text := squeezed(element):
+        self._texts = {element: squeezed(element) for element in tree.iter(*BLOCKS)}
+        for element, text in self._texts.items():
+            if text:
                 self._by_text.setdefault((element.tag, text), element)
                 self._by_text.setdefault((_family(element.tag), text), element)
         for element in tree.iter("pre"):
@@ -166,7 +167,7 @@ class _Originals:
                 _replace(element, copy.deepcopy(self._pre[text]))
             elif element.tag == "pre" and (text in self._inline or _is_inline(element)):
                 element.tag = "code"
-        Missing(self._tree, body, self._url, lead=lead).add()
+        Missing(self._tree, self._texts, body, self._url, lead=lead).add()
 
 
 def _family(tag: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -31,14 +32,18 @@ class Missing:
 
     Args:
         tree: The page.
+        texts: The text of each of its blocks, squeezed, in the order of the page.
         body: What was found of it, made of the page's own elements.
         url: Of the page.
         lead: Whether the heading above the first block that was found is put back too.
     """
 
-    def __init__(self, tree: Any, body: Any, url: str, *, lead: bool) -> None:
+    def __init__(
+        self, tree: Any, texts: Mapping[Any, str], body: Any, url: str, *, lead: bool
+    ) -> None:
         self._lead = lead
         self._tree = tree
+        self._texts = texts
         self._body = body
         self._page = url.partition("#")[0]
         self._blocks: defaultdict[str, deque[Any]] = defaultdict(deque)
@@ -58,16 +63,15 @@ class Missing:
 
     def add(self) -> None:
         """Go through the page up to the last block that was found."""
-        texts: dict[Any, str] = {each: squeezed(each) for each in self._tree.iter(*BLOCKS)}
         last: Any = None
-        for each, text in texts.items():
+        for each, text in self._texts.items():
             if text in self._blocks:
                 last = each
                 self._holders[each.getparent()] = each
         for element in self._tree.iter(*BLOCKS, *_LINKED):
             if last is None:
                 return
-            known = texts.get(element)
+            known = self._texts.get(element)
             if known is None and self._is_between(element):
                 known = squeezed(element)
             if known:
