@@ -20,6 +20,8 @@ from .walk import Node, Walk
 
 __all__ = ["narrow"]
 
+# Lists with these keywords are the same in every draft, but for tuples.
+_OF_LISTS = frozenset({"type", "items", "minItems", "maxItems", "title", "description"})
 _COMBINED = frozenset({"$ref", "allOf", "anyOf", "oneOf", "enum", "const"})
 _KINDS = SCALARS | {"null", "object", "array"}
 
@@ -48,21 +50,33 @@ def narrow(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
 def visit(walk: Walk, schema: Any, at: str) -> Node:
     """Rewrite one schema."""
     if schema.__class__ is dict:
-        kind = schema.get("type")
-        if kind.__class__ is str and kind in SCALARS:
-            if schema.keys() <= walk.profile.simple:
-                return dict(schema), None
-            if schema.keys() <= OF_SCALARS:
-                if "enum" in schema:
-                    return values(walk, schema, at)
-                return scalar(walk, schema, at)
-    elif isinstance(schema, bool):
+        return _plainly(walk, schema, at) or _dispatch(walk, modern(schema, at), at)
+    if isinstance(schema, bool):
         if schema:
             return untyped(walk, {}, at)
         raise Unfit(at, "false", "a schema that accepts nothing")
-    elif not isinstance(schema, Mapping):
+    if not isinstance(schema, Mapping):
         raise Unfit(at, "type", f"a schema is an object or a boolean, not {schema!r:.80}")
     return _dispatch(walk, modern(schema, at), at)
+
+
+def _plainly(walk: Walk, schema: dict[str, Any], at: str) -> Node | None:
+    """Rewrite a scalar or a list that reads the same in every draft; None for all else."""
+    kind = schema.get("type")
+    if kind.__class__ is str and kind in SCALARS:
+        if schema.keys() <= walk.profile.simple:
+            return dict(schema), None
+        if schema.keys() <= OF_SCALARS:
+            return (values if "enum" in schema else scalar)(walk, schema, at)
+    elif kind == "array" and schema.keys() <= _OF_LISTS and not _is_tuple(schema):
+        walk.count(at)
+        return array(walk, schema, at)
+    return None
+
+
+def _is_tuple(schema: dict[str, Any]) -> bool:
+    # As drafts before 2020-12 wrote one.
+    return schema.get("items").__class__ is list
 
 
 def _dispatch(walk: Walk, node: dict[str, Any], at: str) -> Node:

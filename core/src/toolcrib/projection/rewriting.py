@@ -16,6 +16,8 @@ from .rewritten import Rewritten
 
 __all__ = ["rewrite", "say"]
 
+_Engine = Callable[[Mapping[str, Any], Profile], Rewritten]
+
 
 def say(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
     """Say a schema in one form.
@@ -23,7 +25,7 @@ def say(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
     Raises:
         Unfit: the form cannot say it without losing a value.
     """
-    engine = _engine(narrow=profile.narrow)
+    engine = _narrow() if profile.narrow else _keep()
     try:
         return engine(schema, profile)
     except RecursionError:
@@ -34,11 +36,16 @@ def say(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
         raise Unfit(ROOT, "type", text[:300]) from error
 
 
+# Calls by a tool's own name do without either of the engines.
+
+
 @cache
-def _engine(*, narrow: bool) -> Callable[[Mapping[str, Any], Profile], Rewritten]:
-    """Return what rewrites; calls by a tool's own name do without either."""
-    if narrow:
-        return import_module(".narrowing", __package__).narrow  # type: ignore[no-any-return]
+def _narrow() -> _Engine:
+    return import_module(".narrowing", __package__).narrow  # type: ignore[no-any-return]
+
+
+@cache
+def _keep() -> _Engine:
     return import_module(".keeping", __package__).keep  # type: ignore[no-any-return]
 
 

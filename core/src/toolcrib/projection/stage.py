@@ -156,13 +156,16 @@ class _Request:
         self.strict = strict
         self.hidden = hidden
         self.strict_tools = self.optional = self.unions = 0
+        limits = dialect.limits
+        every = (limits.strict_tools, limits.optional, limits.unions)
+        self._limited = any(most is not None for most in every)
 
     def admit(self, tool: Tool) -> Prepared:
         """Prepare a tool, without strict where the request has no room for it."""
         strict = self.strict if tool.strict is None else tool.strict
         deferred = tool.id in self.hidden
         made = self.cache.prepared(tool, self.dialect, strict=strict, deferred=deferred)
-        if made.projection is None or not made.projection.strict:
+        if not self._limited or made.projection is None or not made.projection.strict:
             return made
         full = self._spend(made)
         if full is None:
@@ -177,8 +180,6 @@ class _Request:
     def _spend(self, made: Prepared) -> str | None:
         """Take a strict tool out of the request's budget; say what there is too little of."""
         limits = self.dialect.limits
-        if limits.strict_tools is limits.optional is limits.unions is None:
-            return None
         for what, used, cost, most in (
             ("strict tools", self.strict_tools, 1, limits.strict_tools),
             ("properties that may be left out", self.optional, made.optional, limits.optional),

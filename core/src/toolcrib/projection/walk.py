@@ -271,10 +271,10 @@ class Walk:
         )
 
     def _inverse(self, wire: dict[str, Any], step: Step) -> Inverse | None:
-        inner = step["of"] if step is not None and "wrap" in step else step
         if not self.steps and not self.choices:
             # Without references and unions, every step that was made changes something.
             return None if step is None else Inverse(step, {}, wire)
+        inner = step["of"] if step is not None and "wrap" in step else step
         identities = _identities({**self.steps, "#": inner})
         for choice, at in self.choices:
             pruned = prune(choice, identities)
