@@ -98,7 +98,7 @@ def _properties(
     all_needed = walk.profile.absent == "null"
     _enter(walk, properties, at)
     for name, sub in properties.items():
-        wire_name = names[name]
+        wire_name = name if names is None else names[name]
         required = name in wanted
         drops = all_needed and not required
         wire = leaf(walk, sub, at, name, null=drops) if sub.__class__ is dict else None
@@ -123,14 +123,16 @@ def _properties(
     walk.level -= 1
     if all_needed:
         return sent, fields, list(sent)
-    return sent, fields, [n for name, n in names.items() if name in wanted and n in sent]
+    needed = [name if names is None else names[name] for name in properties if name in wanted]
+    return sent, fields, [name for name in needed if name in sent]
 
 
-def _names(walk: Walk, properties: Mapping[str, Any], at: str) -> Mapping[str, str]:
+def _names(walk: Walk, properties: Mapping[str, Any], at: str) -> dict[str, str] | None:
+    """Return the names under which properties are sent; None if these are their own."""
     profile = walk.profile
-    if profile.key_pattern is not None and (at == "" or profile.keys_everywhere):
-        return sent_names(walk, properties, at)
-    return {name: name for name in properties}
+    if profile.key_pattern is None or not (at == "" or profile.keys_everywhere):
+        return None
+    return sent_names(walk, properties, at)
 
 
 def _enter(walk: Walk, properties: Mapping[str, Any], at: str) -> None:

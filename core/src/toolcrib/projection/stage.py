@@ -202,7 +202,9 @@ def _assembled(prepared: list[Prepared], facts: tuple[Any, ...]) -> Projected:
     candidates: list[tuple[Tool, Projection]] = []
     for made in prepared:
         answer = made.projection or _elsewhere(made, dialect, projectors)
-        refusal = made.refusal if answer is None else _forbidden(answer, forbidden)
+        refusal = made.refusal if answer is None else None
+        if answer is not None and forbidden:
+            refusal = _forbidden(answer, forbidden)
         if refusal is not None:
             refusals.append(refusal)
         elif answer is not None:
@@ -230,7 +232,7 @@ def _declarations(
         gathered = dialect.namespaces(listed)
     else:
         gathered = dialect.gather(listed)
-    if any(tool.id in hidden for tool, _ in shown):
+    if hidden and any(tool.id in hidden for tool, _ in shown):
         gathered = [*(dict(each) for each in dialect.search), *gathered]
     return tuple(gathered)
 
@@ -257,8 +259,6 @@ def _elsewhere(
 
 
 def _forbidden(projection: Projection, forbidden: frozenset[str]) -> Refusal | None:
-    if not forbidden:
-        return None
     lost = [loss for loss in projection.losses if matches(loss, forbidden)]
     if not lost:
         return None
@@ -274,11 +274,11 @@ def _apart(
     candidates: list[tuple[Tool, Projection]], refusals: list[Refusal]
 ) -> list[tuple[Tool, Projection]]:
     """Refuse every tool of a wire name that several have; never pick a winner."""
+    if len({projection.wire_name for _, projection in candidates}) == len(candidates):
+        return candidates
     by_name: dict[str, list[str]] = {}
     for tool, projection in candidates:
         by_name.setdefault(projection.wire_name, []).append(tool.id)
-    if len(by_name) == len(candidates):
-        return candidates
     apart = []
     for tool, projection in candidates:
         claimants = by_name[projection.wire_name]
