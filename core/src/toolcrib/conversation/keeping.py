@@ -11,7 +11,7 @@ import attrs
 
 from toolcrib import execution
 from toolcrib.errors import ToolcribError
-from toolcrib.execution.terms import SMALLEST
+from toolcrib.execution.terms import SMALLEST, SUMMARY
 from toolcrib.outcome import File, Json, Result, Text
 
 
@@ -72,7 +72,7 @@ def _keeper(session: Session) -> Keep:
 
 def is_short(result: Result) -> bool:
     """Tell whether a result fits every budget; most do, and need no looking at."""
-    if len(result.content) != 1 or result.summary:
+    if len(result.content) != 1 or len(result.summary) > SUMMARY:
         return False
     block = result.content[0]
     if isinstance(block, Text):

@@ -17,7 +17,7 @@ from toolcrib.outcome import ArtifactLink, Audio, Block, File, Image, Json, Link
 
 from .cutting import cut_text
 from .pruning import ends, prune, shares, size_of_json
-from .terms import SMALLEST
+from .terms import SMALLEST, SUMMARY
 
 
 __all__ = ["Keep", "bound", "bound_all", "shown_size"]
@@ -25,7 +25,6 @@ __all__ = ["Keep", "bound", "bound_all", "shown_size"]
 Keep = Callable[[bytes, str, str], Awaitable[ArtifactLink | None] | ArtifactLink | None]
 """``keep(data, media_type, title)`` stores bytes and returns the link, if it can."""
 
-SUMMARY = 500
 # What an artifact's link takes of the budget when it is shown.
 _LINK = 160
 # Text larger than this is not looked into for JSON.

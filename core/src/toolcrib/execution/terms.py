@@ -17,10 +17,12 @@ from .scheduler import Scheduler
 from .threads import Threads
 
 
-__all__ = ["SMALLEST", "Once", "Runtime", "Terms"]
+__all__ = ["SMALLEST", "SUMMARY", "Once", "Runtime", "Terms"]
 
 # The least that is shown of a result: below this a note would say more than what is left.
 SMALLEST = 200
+# The most that is kept of a summary.
+SUMMARY = 500
 
 
 @attrs.frozen

@@ -65,6 +65,11 @@ class BoundRule:
             into = self.negatives if field.negated else self.positives
             into[field.name].append(pattern)
 
+    @property
+    def whole(self) -> bool:
+        """Whether it speaks of every part of every call, without looking at it."""
+        return not self.types and not self._asked
+
     def for_source(self, source: str | None) -> BoundRule | None:
         """Return the rule for tools of a source: its ``server`` is then settled.
 

@@ -22,10 +22,11 @@ __all__ = ["RuleIndex"]
 class RuleIndex:
     """Bound rules of one verdict that name one tool."""
 
-    __slots__ = ("_keyed", "_plain", "_scanned", "_typed", "empty")
+    __slots__ = ("_first", "_keyed", "_plain", "_scanned", "_typed", "empty")
 
     def __init__(self, bound: Iterable[BoundRule] = ()) -> None:
         self.empty = True
+        self._first: BoundRule | None = None
         self._plain: list[BoundRule] = []
         self._typed: dict[str, list[BoundRule]] = {}
         self._scanned: dict[str, list[BoundRule]] = {}
@@ -36,6 +37,8 @@ class RuleIndex:
     def add(self, rule: BoundRule) -> None:
         """Add a rule."""
         self.empty = False
+        if self._first is None or rule.order < self._first.order:
+            self._first = rule
         if not rule.types:
             self._plain.append(rule)
         for kind in rule.types:
@@ -99,6 +102,8 @@ class RuleIndex:
 
     def cover(self, part: Part, facts: Facts) -> BoundRule | None:
         """Return the first rule that covers a part."""
+        if self._first is not None and self._first.whole:
+            return self._first
         first: BoundRule | None = None
         for rule in self.candidates(part):
             if (first is None or rule.order < first.order) and rule.covers(part, facts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from toolcrib import (
@@ -47,12 +48,15 @@ def _signature(tool: Tool, arguments: Mapping[str, Any]) -> Any:
         made = next((f for f in pack.functions if f.tool.id == tool.id), None)
         function = made.implementation.companions.signature if made is not None else None
         return None if function is None else function(**arguments)
-    changes = bool(tool.effects & _CHANGES)
-    server = resources.Server(tool.source)
-    return Signature.of(
-        tool.effects,
-        [Resource(server.type, server.value, Access.WRITE if changes else Access.READ)],
-    )
+    return _at_server(tool.source, tool.effects)
+
+
+@lru_cache(maxsize=512)
+def _at_server(source: str, effects: frozenset[Effect]) -> Signature:
+    changes = bool(effects & _CHANGES)
+    server = resources.Server(source)
+    access = Access.WRITE if changes else Access.READ
+    return Signature.of(effects, [Resource(server.type, server.value, access)])
 
 
 # Live tools have no function of their own for the pack to take this from.
