@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from toolcrib.manifest.document import PackManifest
 
 
-__all__ = ["describe", "forget", "load", "say"]
+__all__ = ["describe", "forget", "load", "say", "unloadable"]
 
 
 def load(entry_point: str, *, folder: str | None, subject: str, name: str) -> Any | Refusal:
@@ -48,7 +48,7 @@ def load(entry_point: str, *, folder: str | None, subject: str, name: str) -> An
         stranger = _stranger(top, folder)
         if stranger:
             forget(package, keep=before)
-            return _unloadable(subject, name, stranger)
+            return unloadable(subject, name, stranger)
         loaded: Any = importlib.import_module(module_name)
         for part in attribute.split(".") if attribute else ():
             loaded = getattr(loaded, part)
@@ -57,7 +57,7 @@ def load(entry_point: str, *, folder: str | None, subject: str, name: str) -> An
         raise
     except BaseException as error:  # noqa: BLE001 - a pack may raise anything at all
         forget(package, keep=before)
-        return _unloadable(subject, name, say(error))
+        return unloadable(subject, name, say(error))
     return loaded
 
 
@@ -96,10 +96,10 @@ def describe(claim: Claim, location: Location) -> PackManifest | Refusal:
         described = authoring.describe(plugin, pack=claim.pack_id)
     except Exception as error:  # noqa: BLE001 - the pack's own code declares its tools
         forget(package)
-        return _unloadable(claim.pack_id, str(claim), say(error))
+        return unloadable(claim.pack_id, str(claim), say(error))
     if described.pack != claim.pack_id:
         why = f"its code says that it is pack {described.pack!r}"
-        return _unloadable(claim.pack_id, str(claim), why)
+        return unloadable(claim.pack_id, str(claim), why)
     return described
 
 
@@ -120,7 +120,8 @@ def _stranger(top: ModuleType, folder: str | None) -> str | None:
     return f"import {top.__name__} gave {real}, which is not in {folder}"
 
 
-def _unloadable(subject: str, name: str, why: str) -> Refusal:
+def unloadable(subject: str, name: str, why: str) -> Refusal:
+    """Refuse a pack whose code is of no use; ``why`` is a sentence without its end."""
     text = (
         f"{name} could not be loaded: {why.rstrip('.')}. Its tools are withheld, nothing "
         "else is; mend or upgrade it, or take it out of packs in policy"

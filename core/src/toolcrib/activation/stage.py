@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.codes import refuse
 from toolcrib.discovery.findings import Finding
 from toolcrib.implementation import Implementation
-from toolcrib.loading import forget, load, say
+from toolcrib.loading import forget, load, say, unloadable
 from toolcrib.manifest.document import interface_digest
 from toolcrib.outcome import Refusal
 
@@ -289,11 +289,7 @@ def _words(value: object) -> str:
 
 
 def _unloadable(finding: Finding, why: str) -> Refusal:
-    text = (
-        f"{finding} could not be loaded: {why}. Its tools are withheld, nothing else is; "
-        "mend or upgrade it, or take it out of packs in policy"
-    )
-    return refuse("pack.unloadable", finding.pack_id, text)
+    return unloadable(finding.pack_id, str(finding), why)
 
 
 def _unruly(finding: Finding, problems: list[str]) -> Refusal:

@@ -85,7 +85,9 @@ def mode(admitted: AdmittedCall, part: Part, context: AuthorityContext) -> Refus
 
 def person(admitted: AdmittedCall, answer: Deny) -> Refusal:
     """Refuse what a person refused."""
-    why = f": {answer.reason}" if answer.reason else ""
+    # It ends a sentence, which has one full stop.
+    reason = answer.reason.rstrip(". ")
+    why = f": {reason}" if reason else ""
     text = (
         f"{answer.by} said no to this call of {admitted.tool.id}{why}. Nothing ran. Do not "
         "make the same call again; ask what to do instead."
