@@ -45,27 +45,57 @@ def test_workspace_symbols_leave_them_out(fake):
     assert "left out: a rule" in text_of(outcome)
 
 
-def test_calls_leave_them_out(fake):
-    """Neither who calls, nor where from."""
+def item(fake, path, line=0):
+    """Say a function of a file as servers do."""
+    span = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 3}}
+    uri = (fake.ws / path).as_uri()
+    return {"name": "f", "kind": 12, "uri": uri, "range": span, "selectionRange": span}
 
-    def item(path):
-        span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}
-        uri = (fake.ws / path).as_uri()
-        return {"name": "f", "kind": 12, "uri": uri, "range": span, "selectionRange": span}
 
-    calls = [
-        {"from": item(each), "fromRanges": [item(each)["range"]]} for each in ("a.src", "b.src")
-    ]
+@pytest.mark.parametrize(
+    ("tool", "end", "others"),
+    [("incoming_calls", "from", "calls"), ("outgoing_calls", "to", "is called in")],
+)
+@pytest.mark.parametrize("left", [["b.src"], []])
+def test_calls_leave_them_out(fake, tool, end, others, left):
+    """Neither who calls, nor where from; each is counted once, and none is not said."""
+    ranges = [item(fake, "a.src", n)["range"] for n in (0, 1)]
+    calls = [{end: item(fake, each), "fromRanges": ranges} for each in ("a.src", *left)]
     fake.plan(
         capabilities={"callHierarchyProvider": True},
         methods={
-            "textDocument/prepareCallHierarchy": [[{"reply": [item("b.src")]}]],
-            "callHierarchy/incomingCalls": [[{"reply": calls}]],
+            "textDocument/prepareCallHierarchy": [[{"reply": [item(fake, "b.src")]}]],
+            f"callHierarchy/{tool.partition('_')[0]}Calls": [[{"reply": calls}]],
         },
     )
-    outcome = ask(fake, "incoming_calls", DENIED[0], path="b.src", name="one")
-    assert [each["location"]["path"] for each in good(outcome)["calls"]] == ["b.src"]
+    outcome = ask(fake, tool, DENIED[0], path="b.src", name="one")
+    assert [each["location"]["path"] for each in good(outcome)["calls"]] == left
     assert "a.src" not in repr(outcome)
+    assert "1 place is left out" in text_of(outcome)
+    if not left:
+        assert f"Nothing else {others}" in outcome.result.summary
+
+
+@pytest.mark.parametrize("tool", ["implementation", "type_definition"])
+def test_other_places_are_left_out_alike(fake, tool):
+    """Whatever kind of place is asked for."""
+    method = {"implementation": "implementation", "type_definition": "typeDefinition"}[tool]
+    places_of = [{"uri": (fake.ws / each).as_uri(), "range": item(fake, each)["range"]}
+                 for each in ("a.src", "b.src", "a.src")]  # fmt: skip
+    fake.plan(
+        capabilities={f"{method}Provider": True},
+        methods={f"textDocument/{method}": [[{"reply": places_of}]]},
+    )
+    outcome = ask(fake, tool, DENIED[0], path="b.src", name="one")
+    assert [each["path"] for each in good(outcome)["locations"]] == ["b.src"]
+    assert "1 place is left out" in text_of(outcome)
+
+
+def test_symbols_that_are_all_kept_from_the_call_are_not_none(fake):
+    """The summary says that there may be others."""
+    rules = [DENIED[0], "deny *(path=**/b.src)"]
+    outcome = ask(fake, "workspace_symbols", *rules, query="one")
+    assert "no other symbol" in outcome.result.summary
 
 
 def test_file_that_no_rule_speaks_of_is_shown(fake):

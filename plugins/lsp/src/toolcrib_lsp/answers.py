@@ -58,8 +58,6 @@ class Reader:
             disk.
         barred: Whether rules keep the call from a path that an answer names.
 
-    Attributes:
-        withheld: How many places were left out because rules keep the call from them.
     """
 
     def __init__(
@@ -75,10 +73,15 @@ class Reader:
         self._encoding = encoding
         self._seen = seen
         self._barred = barred
-        self.withheld = 0
+        self._withheld: set[tuple[str, str]] = set()
         # Answers name the same few files many times.
         self._by_uri: dict[str, _File | None] = {}
         self._by_path: dict[str, _File] = {}
+
+    @property
+    def withheld(self) -> int:
+        """How many places were left out because rules keep the call from their files."""
+        return len(self._withheld)
 
     def locations(self, result: Any) -> list[Location]:
         """Return the places of a definition or the like: one, several, links, or none."""
@@ -110,7 +113,7 @@ class Reader:
 
     def _in(self, file: _File, span: Any) -> Location | None:
         if file.barred:
-            self.withheld += 1
+            self._withheld.add((file.shown, repr(span)))
             return None
         lines = file.lines
         try:
@@ -147,7 +150,7 @@ class Reader:
         seen = self._seen(path)
         real = path if seen is not None else real_path(self._root, path)
         if self._barred(real):
-            return _File("", False, None, True)
+            return _File(real, False, None, True)
         if not inside(self._root, real):
             return _File(shown(self._root, real), True, None)
         try:

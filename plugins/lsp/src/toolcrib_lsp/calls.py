@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,8 @@ from .client import Client
 from .definition import pack
 from .outputs import Call, Calls
 from .paging import page
-from .parameters import Column, Cursor, File, Limit, Line, Name, Wait
 from .places import path_of
-from .reads import READING, USAGE, at_spot, line_of, listed, reading, what_of
+from .reads import READING, USAGE, about_a_place, at_spot, line_of, listed, reading, what_of
 from .words import symbol_kind
 
 
@@ -25,47 +24,15 @@ __all__ = ["incoming_calls", "outgoing_calls"]
 _MOST_ITEMS = 20
 
 
-def _follower(way: str, says: str) -> Callable[..., Awaitable[Result]]:
-    """Return the handler of the tool that follows calls one way; ``says`` describes it."""
-
-    async def follow(
-        ctx: Context,
-        path: File,
-        *,
-        name: Name = None,
-        line: Line = None,
-        column: Column = None,
-        wait: Wait = 10,
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> Result:
-        target = Target(line=line, name=name, column=column)
-        return await _calls(ctx, path, target, way, wait, limit, cursor)
-
-    follow.__doc__ = says
-    return follow
-
-
-_FOLLOWING: Any = {**READING, "output_schema": Calls, "usage": [USAGE]}
-
-incoming_calls = pack.tool(name="incoming_calls", **_FOLLOWING)(
-    _follower("incoming", "Find the functions that call a function.")
-)
-outgoing_calls = pack.tool(name="outgoing_calls", **_FOLLOWING)(
-    _follower("outgoing", "Find the functions that a function calls.")
-)
-incoming_calls.signature(reading)
-outgoing_calls.signature(reading)
-
-
 async def _calls(
     ctx: Context,
     path: Path,
     target: Target,
-    way: str,
     wait: int,
     limit: int,
     cursor: str | None,
+    *,
+    way: str,
 ) -> Result:
     desk = await desk_of(ctx, path, wait=wait)
 
@@ -90,11 +57,24 @@ async def _calls(
     found = sorted((c for c in made if c is not None), key=lambda c: order(c.location))
     shown, after = page(found, limit, cursor, repr)
     value = Calls(calls=tuple(shown), total=len(found), server=answer.client.name, cursor=after)
-    said = "Nothing calls" if way == "incoming" else "No call in"
+    other = " else" if answer.reader.withheld else ""
+    said = f"Nothing{other} calls" if way == "incoming" else f"Nothing{other} is called in"
     lines = [text for each in shown for text in _call_lines(each)]
     lines = lines or [f"{said} {what_of(desk, answer)}, says {answer.client.name}."]
     summary = f"{len(found)} {way} calls of {what_of(desk, answer)}" if found else lines[0]
     return listed(answer, summary, lines, value)
+
+
+_FOLLOWING: Any = {**READING, "output_schema": Calls, "usage": [USAGE]}
+
+incoming_calls = pack.tool(name="incoming_calls", **_FOLLOWING)(
+    about_a_place(_calls, "Find the functions that call a function.", way="incoming")
+)
+outgoing_calls = pack.tool(name="outgoing_calls", **_FOLLOWING)(
+    about_a_place(_calls, "Find the functions that a function calls.", way="outgoing")
+)
+incoming_calls.signature(reading)
+outgoing_calls.signature(reading)
 
 
 def _call(
@@ -105,12 +85,12 @@ def _call(
         return None
     span = other.get("selectionRange") or other.get("range")
     location = reader.location({"uri": other.get("uri"), "range": span})
+    if location is None:
+        return None
     # The places of the calls are in the file of who calls.
     caller = path_of((other if way == "incoming" else item).get("uri"))
     spans = call.get("fromRanges") or ()
     places = [reader.place(caller, each) for each in spans] if caller else []
-    if location is None:
-        return None
     return Call(
         name=str(other.get("name", ""))[:200],
         kind=symbol_kind(other.get("kind")),

@@ -115,8 +115,9 @@ async def carry_out(ctx: Context, job: Job) -> Result:
     proposal = await job.make(desk)
     plan = proposal.plan
     _same_as_shown(bench, job, plan)
-    _judged(getattr(ctx, "signature", None), plan)
+    # First, for what else is refused is named.
     _permitted(ctx, plan)
+    _judged(getattr(ctx, "signature", None), plan)
     if not plan.files:
         said = f"{desk.place.shown}: {proposal.server} has nothing to change."
         empty = Changes(files=(), server=proposal.server)

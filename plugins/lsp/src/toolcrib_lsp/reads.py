@@ -22,6 +22,7 @@ from .spots import Spot
 __all__ = [
     "READING",
     "USAGE",
+    "about_a_place",
     "at_spot",
     "definition",
     "hover",
@@ -45,10 +46,18 @@ USAGE = "Name the place by its line and what stands there; columns need not be c
 _PLACE = {"path": "src/app.py", "line": 12, "name": "load"}
 
 
-def _finder(method: str, says: str) -> Callable[..., Awaitable[Result]]:
-    """Return the handler of a tool that asks for places of one kind; ``says`` describes it."""
+def about_a_place(
+    answer: Callable[..., Awaitable[Result]], says: str, **kind: Any
+) -> Callable[..., Awaitable[Result]]:
+    """Return the handler of a tool that is asked about one place, and answers with a list.
 
-    async def find(
+    Args:
+        answer: ``answer(ctx, path, target, wait, limit, cursor, **kind)`` does the work.
+        says: Describes the tool.
+        kind: What tells the tool from others with the same work.
+    """
+
+    async def ask(
         ctx: Context,
         path: File,
         *,
@@ -60,10 +69,48 @@ def _finder(method: str, says: str) -> Callable[..., Awaitable[Result]]:
         cursor: Cursor = None,
     ) -> Result:
         target = Target(line=line, name=name, column=column)
-        return await _places(ctx, path, method, target, wait, limit, cursor)
+        return await answer(ctx, path, target, wait, limit, cursor, **kind)
 
-    find.__doc__ = says
-    return find
+    ask.__doc__ = says
+    return ask
+
+
+async def _places(
+    ctx: Context,
+    path: Path,
+    target: Target,
+    wait: int,
+    limit: int,
+    cursor: str | None,
+    *,
+    method: str,
+    **more: Any,
+) -> Result:
+    desk = await desk_of(ctx, path, wait=wait)
+    answer = await desk.first(
+        method,
+        lambda client, opened, spot: {**at_spot(client, opened, spot), **more},
+        target=target,
+        across=method in {"textDocument/references", "textDocument/implementation"},
+    )
+    found = answer.reader.locations(answer.result)
+    if not found and not is_nothing(answer.result) and not answer.reader.withheld:
+        text = f"{answer.client.name} answered with places that cannot be read."
+        raise Failed(text, code="lsp.bad_answer")
+    shown, after = page(found, limit, cursor, repr)
+    value = Locations(
+        locations=tuple(shown), total=len(found), server=answer.client.name, cursor=after
+    )
+    what = method.rpartition("/")[2]
+    what = {"typeDefinition": "type definition"}.get(what, what)
+    if not found:
+        other = "other " if answer.reader.withheld else ""
+        said = f"{answer.client.name} knows no {other}{what} of {what_of(desk, answer)}."
+        said += f" It says: {answer.said}" if answer.said else ""
+        return listed(answer, said, [said], value)
+    count = "1 place" if len(found) == 1 else f"{len(found)} places"
+    summary = f"{count}: {what} of {what_of(desk, answer)}"
+    return listed(answer, summary, [line_of(each) for each in shown], value)
 
 
 def _reading(path: Path, **_: Any) -> Signature:
@@ -79,15 +126,20 @@ definition = pack.tool(
     name="definition",
     examples=[("where the function called on line 12 is defined", _PLACE)],
     **_FINDING,
-)(_finder("textDocument/definition", "Find where something is defined."))
+)(about_a_place(_places, "Find where something is defined.", method="textDocument/definition"))
 implementation = pack.tool(name="implementation", **_FINDING)(
-    _finder(
-        "textDocument/implementation",
+    about_a_place(
+        _places,
         "Find what implements an interface or overrides a method.",
+        method="textDocument/implementation",
     )
 )
 type_definition = pack.tool(name="type_definition", **_FINDING)(
-    _finder("textDocument/typeDefinition", "Find where the type of something is defined.")
+    about_a_place(
+        _places,
+        "Find where the type of something is defined.",
+        method="textDocument/typeDefinition",
+    )
 )
 definition.signature(reading)
 implementation.signature(reading)
@@ -117,11 +169,11 @@ async def references(
     return await _places(
         ctx,
         path,
-        "textDocument/references",
         target,
         wait,
         limit,
         cursor,
+        method="textDocument/references",
         context={"includeDeclaration": declaration},
     )
 
@@ -172,43 +224,6 @@ def what_of(desk: Desk, answer: Answer) -> str:
         return desk.place.shown
     name = f"{spot.name!r} at " if spot.name else ""
     return f"{name}{desk.place.shown}:{spot.line + 1}:{spot.column + 1}"
-
-
-async def _places(
-    ctx: Context,
-    path: Path,
-    method: str,
-    target: Target,
-    wait: int,
-    limit: int,
-    cursor: str | None,
-    **more: Any,
-) -> Result:
-    desk = await desk_of(ctx, path, wait=wait)
-    answer = await desk.first(
-        method,
-        lambda client, opened, spot: {**at_spot(client, opened, spot), **more},
-        target=target,
-        across=method in {"textDocument/references", "textDocument/implementation"},
-    )
-    found = answer.reader.locations(answer.result)
-    if not found and not is_nothing(answer.result) and not answer.reader.withheld:
-        text = f"{answer.client.name} answered with places that cannot be read."
-        raise Failed(text, code="lsp.bad_answer")
-    shown, after = page(found, limit, cursor, repr)
-    value = Locations(
-        locations=tuple(shown), total=len(found), server=answer.client.name, cursor=after
-    )
-    what = method.rpartition("/")[2]
-    what = {"typeDefinition": "type definition"}.get(what, what)
-    if not found:
-        other = "other " if answer.reader.withheld else ""
-        said = f"{answer.client.name} knows no {other}{what} of {what_of(desk, answer)}."
-        said += f" It says: {answer.said}" if answer.said else ""
-        return listed(answer, said, [said], value)
-    count = "1 place" if len(found) == 1 else f"{len(found)} places"
-    summary = f"{count}: {what} of {what_of(desk, answer)}"
-    return listed(answer, summary, [line_of(each) for each in shown], value)
 
 
 def listed(answer: Answer, summary: str, lines: list[str], value: Any, *notes: str) -> Result:

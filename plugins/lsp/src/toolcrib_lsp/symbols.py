@@ -105,13 +105,15 @@ def _listed(
     outline: bool,
     notes: tuple[str, ...] = (),
     said: tuple[str, ...] = (),
+    other: bool = False,
 ) -> Result:
     shown, after = page(found, limit, cursor, repr)
     name = answer.client.name
     value = Symbols(symbols=tuple(shown), total=len(found), server=name, cursor=after)
     lines = [_line(each, outline=outline) for each in shown]
     if not found:
-        lines.append(f"{name} knows no symbol in {what}.")
+        no = "no other" if other or answer.reader.withheld else "no"
+        lines.append(f"{name} knows {no} symbol in {what}.")
     summary = f"{len(found)} symbols in {what}" if found else lines[0]
     return listed(answer, summary, [*lines, *said], value, *notes)
 
@@ -179,7 +181,15 @@ async def workspace_symbols(
     notes = ("incomplete",) if failures else ()
     what = f"the workspace for {query!r}"
     return _listed(
-        answers[0][0], inner, limit, cursor, what, outline=False, notes=notes, said=tuple(said)
+        answers[0][0],
+        inner,
+        limit,
+        cursor,
+        what,
+        outline=False,
+        notes=notes,
+        said=tuple(said),
+        other=more > 0,
     )
 
 
