@@ -7,7 +7,7 @@ import json
 
 from toolcrib import Context, Pack, Policy, Toolbox
 from toolcrib.execution import shown_size
-from toolcrib.outcome import ArtifactLink
+from toolcrib.outcome import ArtifactLink, Result, Text
 
 
 def make_pack():
@@ -113,3 +113,22 @@ def test_a_run_that_is_watched_is_fitted_too(tmp_path):
         return shown(batch)
 
     assert sum(play(tmp_path, scenario, batch_budget=3_000)) <= 3_000
+
+
+def test_a_summary_is_shortened_although_the_content_is_short(tmp_path):
+    """It is shown to people and models, and has a length of its own."""
+    pack = Pack("brief", effects=())
+
+    @pack.tool
+    async def long_title(ctx: Context) -> Result:
+        """Say little under a long title."""
+        return Result("t" * 5000, [Text("ok")])
+
+    async def main():
+        policy = Policy(local=[pack], workspace=tmp_path, state=tmp_path / "s")
+        async with Toolbox(policy) as box, box.session("c") as session:
+            return await session.call("brief.long_title")
+
+    outcome = asyncio.run(main())
+    assert outcome.ok
+    assert len(outcome.result.summary) <= 500

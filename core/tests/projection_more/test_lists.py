@@ -112,3 +112,9 @@ def test_further_items_of_any_kind_need_a_form_without_types(refuse_v):
     """An open tuple may go on with anything."""
     sub = {"type": "array", "prefixItems": [TEXT]}
     assert "further items of a tuple" in refuse_v(sub, tuples="widen", untyped=False)
+
+
+def test_a_list_of_schemas_is_a_tuple_below_the_root_too(show_v):
+    """As drafts before 2020-12 wrote one, with no other keyword beside it."""
+    shown = show_v({"type": "array", "items": [TEXT, NUMBER]})
+    assert shown.v == {"type": "array", "prefixItems": [TEXT, NUMBER]}

@@ -259,3 +259,10 @@ def test_a_type_that_is_given_away_does_not_make_it_strict(refuse_v):
     assert "untyped value" in refuse_v(
         {"properties": {"a": TEXT}}, strict=True, untyped=False, closed=True
     )
+
+
+def test_a_default_of_null_is_said_by_nobody(show):
+    """It is what leaving the property out means anyway."""
+    schema = {"type": "object", "properties": {"v": {"type": "string", "default": None}}}
+    sent = show(schema, keeps=frozenset(), absent="null").schema["properties"]["v"]
+    assert sent == {"type": ["string", "null"]}
