@@ -7,9 +7,7 @@ effect on the world; every ending is written down before the next stage starts.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -18,17 +16,16 @@ from toolcrib.call import AdmittedCall, Call
 from toolcrib.codes import refuse
 from toolcrib.errors import StageError, ToolFailure
 from toolcrib.outcome import Outcome, Refusal
-from toolcrib.repair import LOSSLESS
 from toolcrib.vocabulary import Idempotence
 
+from .admitting import admit, inverse_of, repairs_of
 from .asking import preview_of, question_of
+from .guarding import guarded
 from .item import Item
 
 
 if TYPE_CHECKING:
-    from toolcrib.projection import Inverse
     from toolcrib.record import Replay
-    from toolcrib.tool import Tool
 
     from .runnable import RunnablePack
     from .session import Session
@@ -190,9 +187,9 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
         text = f"{tool.id} says that it is not there now. Nothing ran. Do something else."
         return refuse("tool.inactive", tool.id, text)
     inverted = call is item.call
-    admitted = await _admit(session, view if inverted else None, call, tool, pack)
+    admitted = await admit(session, view if inverted else None, call, tool, pack)
     if isinstance(admitted, AdmittedCall) and session.toolbox.policy.guards:
-        admitted = await _guarded(session, admitted, pack)
+        admitted = await guarded(session, admitted, pack)
     if isinstance(admitted, Refusal):
         return admitted
     item.admitted = admitted
@@ -203,8 +200,9 @@ async def readmit(session: Session, view: View, item: Item, call: Call) -> Refus
                 tool, admitted.arguments, session.host_of(pack.id)
             )
         except ToolFailure as failure:
-            inverse = _inverse(view, call) if inverted else None
-            return admission.hopeless(admitted, failure, inverse=inverse)
+            inverse = inverse_of(view, call) if inverted else None
+            repairs = repairs_of(session)
+            return admission.hopeless(admitted, failure, inverse=inverse, repairs=repairs)
     return await _resolved(item, pack) if "resolve" in tool.companions else None
 
 
@@ -222,89 +220,6 @@ async def _resolved(item: Item, pack: RunnablePack) -> Refusal | None:
         text = f"{admitted.tool.id} rejects this: {failure.text} Nothing ran."
         return refuse("resolve.refused", admitted.tool.id, text)
     return None
-
-
-async def _admit(
-    session: Session, view: View | None, call: Call, tool: Tool, pack: RunnablePack
-) -> AdmittedCall | Refusal:
-    inverse = _inverse(view, call) if view is not None else None
-    wanted = session.toolbox.policy.optional_repairs
-    repairs = LOSSLESS | wanted if wanted else LOSSLESS
-    admitted = admission.admit(
-        call,
-        tool,
-        validators=session.toolbox.validators,
-        inverse=inverse,
-        repairs=repairs,
-    )
-    implementation = pack.implementations.get(tool.id)
-    if isinstance(admitted, Refusal) or implementation is None:
-        return admitted
-    check = implementation.companions.check
-    if check is None:
-        return admitted
-    hosted = "check" in implementation.companions.hosted
-    leading = (session.host_of(pack.id),) if hosted else ()
-
-    def verify(arguments: dict[str, Any]) -> Awaitable[None]:
-        return pack.verify(tool.id, "check", partial(check, *leading, **arguments))
-
-    return await admission.checked(admitted, verify, inverse=inverse, repairs=repairs)
-
-
-def _inverse(view: View, call: Call) -> Inverse | None:
-    """Return what undoes the rewriting of the tool's schema that the model saw."""
-    projected = None if view.direct else view.projection(call.wire_name)
-    return None if projected is None else projected.inverse
-
-
-async def _guarded(
-    session: Session, admitted: AdmittedCall, pack: RunnablePack
-) -> AdmittedCall | Refusal:
-    """Ask every guard in policy's order; start again after a rewrite."""
-    guards = session.toolbox.policy.guards
-    rewrote: set[str] = set()
-    position = 0
-    while position < len(guards):
-        name = guards[position]
-        guard = await session.toolbox.activate(name)
-        if isinstance(guard, Refusal):
-            return _broken(name, admitted, guard.text)
-        answer = await guard.guard(admitted)
-        if isinstance(answer, Refusal):
-            return answer
-        if answer is None:
-            position += 1
-            continue
-        if name in rewrote:
-            return _broken(name, admitted, "it rewrote the same call twice")
-        rewrote.add(name)
-        again = await _rewritten(session, admitted, answer, pack)
-        if isinstance(again, Refusal):
-            return _broken(name, admitted, f"it rewrote the arguments wrongly: {again.text}")
-        session.emit("guard.rewrote", Item(again.call), guard=name, digest=again.digest)
-        admitted = again
-        position = 0
-    return admitted
-
-
-async def _rewritten(
-    session: Session, admitted: AdmittedCall, answer: Mapping[str, object], pack: RunnablePack
-) -> AdmittedCall | Refusal:
-    call = attrs.evolve(admitted.call, arguments=dict(answer))
-    again = await _admit(session, None, call, admitted.tool, pack)
-    if isinstance(again, Refusal):
-        return again
-    # The receipt keeps the model's own words; the digest is that of what may run.
-    more = again.repairs[len(call.repairs) :]
-    return (
-        attrs.evolve(again, repairs=(*admitted.repairs, *more)) if admitted.repairs else again
-    )
-
-
-def _broken(guard: str, admitted: AdmittedCall, why: str) -> Refusal:
-    text = f"Guard {guard!r} did not answer properly ({why}), so nothing ran."
-    return refuse("guard.broken", admitted.tool.id, text, guard=guard)
 
 
 async def stale(session: Session, view: View, item: Item) -> Refusal | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .context import AuthorityContext, Protected
 from .decisions import apply_decision, binding, covers_call, decide
 from .grants import GrantView
-from .parts import Part
+from .part import Part
 from .ruleset import RuleSet
 from .stage import Asked, authorize, touched
 from .typed import core_resources

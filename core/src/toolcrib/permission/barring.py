@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .bound import Strike
-from .parts import Part, anchored, part_of
+from .part import Part
+from .parts import anchored, part_of
 
 
 if TYPE_CHECKING:

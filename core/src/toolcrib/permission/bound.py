@@ -10,7 +10,7 @@ from toolcrib.resources.paths import is_folder
 from toolcrib.rules import CONDITIONS, Bound, Rule, Verdict, bind
 from toolcrib.vocabulary import Mode
 
-from .parts import Part
+from .part import Part
 
 
 __all__ = ["BoundRule", "Facts", "Strike"]

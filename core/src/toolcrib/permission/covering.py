@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolcrib.question import Grant
 
 from .grants import answered_by
-from .parts import Part
+from .part import Part
 
 
 if TYPE_CHECKING:

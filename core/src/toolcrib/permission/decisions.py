@@ -16,7 +16,8 @@ from toolcrib.vocabulary import Scope
 
 from . import refusals
 from .grants import forced
-from .parts import Part, Parts, parts_of
+from .part import Part
+from .parts import Parts, parts_of
 from .stage import Asked, authorize
 
 

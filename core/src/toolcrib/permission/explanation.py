@@ -11,7 +11,7 @@ from toolcrib.outcome import Refusal
 
 from . import modes
 from .judgement import judge
-from .parts import Part
+from .part import Part
 from .stage import reasons_of
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolcrib.call import AdmittedCall
 
     from .context import AuthorityContext
-    from .parts import Part
+    from .part import Part
 
 
 __all__ = ["GrantView", "answered_by", "forced"]

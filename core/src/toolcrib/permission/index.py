@@ -13,7 +13,7 @@ from toolcrib.resources import commands
 from toolcrib.rules import Bound, Token
 
 from .bound import BoundRule, Facts, Strike
-from .parts import Part
+from .part import Part
 
 
 __all__ = ["RuleIndex"]

@@ -23,7 +23,8 @@ from . import modes, refusals
 from .bound import BoundRule, Strike
 from .covering import covering, standing
 from .grants import lapse
-from .parts import Part, Parts, parts_of
+from .part import Part
+from .parts import Parts, parts_of
 
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from toolcrib.names import closest
 from toolcrib.rules import CONDITIONS, Bound, Rule, Verdict, bind
 from toolcrib.vocabulary import Effect
 
-from .parts import types_of
+from .part import types_of
 from .programs import runs_others
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from toolcrib.vocabulary import Access, Effect, Mode
 
 from .context import AuthorityContext
-from .parts import Part
+from .part import Part
 
 
 __all__ = ["permits", "runs"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolcrib.vocabulary import Effect, Label
 
     from .context import AuthorityContext
-    from .parts import Part
+    from .part import Part
 
 
 __all__ = ["denied", "labels", "lapsed", "mode", "outside", "person", "protected", "wider"]

@@ -13,7 +13,8 @@ from toolcrib.signature import Resource, Signature
 
 from .context import AuthorityContext
 from .judgement import Judgement, judge
-from .parts import Part, parts_of
+from .part import Part
+from .parts import parts_of
 
 
 if TYPE_CHECKING:
