@@ -239,9 +239,10 @@ def _temporary() -> str:
 
 def _umask() -> int:
     """Return the process's mask without changing it, where the system tells."""
-    with suppress(OSError, ValueError), open("/proc/self/status", encoding="ascii") as status:
+    # Read as bytes: a codec may still have to be loaded, which not every user of it can do.
+    with suppress(OSError, ValueError), open("/proc/self/status", "rb") as status:
         for line in status:
-            if line.startswith("Umask:"):
+            if line.startswith(b"Umask:"):
                 return int(line.split()[1], 8)
     return 0o022
 
