@@ -213,3 +213,12 @@ def test_compacting_leaves_no_copy_of_what_was_removed(tmp_path, make):
         assert b"hidden-principal" not in held
         assert len(held) < size
         assert ledger.verify() == ()
+
+
+def test_the_conversation_last_used_is_that_of_the_newest_receipt(ledger, run):
+    """Not the one that began last."""
+    assert ledger.last_used() is None
+    run(ledger, conversation="a")
+    run(ledger, conversation="b")
+    run(ledger, conversation="a")
+    assert ledger.last_used() == "a"

@@ -70,18 +70,13 @@ def advised(
         return outcome, (f"{form}; what {tool} takes: toolcrib explain {tool}",)
     if outcome.code not in {"tool.unknown", "pack.disabled"}:
         return outcome, ()
-    text = _suggested(outcome.text, tool, catalog)
+    text = outcome.text
+    if "_" not in tool:
+        # Whoever types names on the wire is told those.
+        ids = {names.wire_name(tool_id): tool_id for tool_id in catalog.tools}
+        for word in outcome.details.get("closest", ()):
+            text = text.replace(word, ids.get(word, word))
     return attrs.evolve(outcome, text=text), next_steps(tool, catalog, policy)
-
-
-def _suggested(text: str, tool: str, catalog: Catalog) -> str:
-    """Return a refusal that suggests ids, unless names on the wire are what was typed."""
-    if "_" in tool:
-        return text
-    ids = {names.wire_name(tool_id): tool_id for tool_id in catalog.tools}
-    said, asked, like = text.partition("Did you mean ")
-    words = [ids.get(word, word) for word in like.removesuffix("?").split(" ")]
-    return f"{said}{asked}{' '.join(words)}?" if asked else text
 
 
 def in_ids(text: str, tool_id: str) -> str:

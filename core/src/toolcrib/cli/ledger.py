@@ -20,7 +20,7 @@ from .retaining import forget, prune
 
 if TYPE_CHECKING:
     from toolcrib.outcome import Receipt
-    from toolcrib.record import Entry, Ledger
+    from toolcrib.record import Entry
 
 
 __all__ = ["ledger"]
@@ -93,7 +93,10 @@ def show(*, conversation: str | None, as_json: bool, **options: Any) -> None:
     """
     with open_ledger(**options) as book:
         if conversation is None:
-            conversation = _last_used(book)
+            conversation = book.last_used()
+            if conversation is None:
+                text = "no call has been made yet; make one: toolcrib call"
+                complain(text, code=EXIT["not_ok"])
             note(f"{conversation}; the others: toolcrib ledger list")
         if conversation.startswith("call_"):
             history = [_story(entry) for entry in book.history(conversation)]
@@ -109,18 +112,6 @@ def show(*, conversation: str | None, as_json: bool, **options: Any) -> None:
         print_json([_json(receipt) for receipt in receipts])
     else:
         table(conversation, _COLUMNS, map(_row, receipts))
-
-
-def _last_used(book: Ledger) -> str:
-    """Return the conversation with the newest receipt, or leave."""
-    used = [
-        (receipt.ended or 0.0, name)
-        for name in book.conversations()
-        for receipt in book.receipts(name)[-1:]
-    ]
-    if not used:
-        complain("no call has been made yet; make one: toolcrib call", code=EXIT["not_ok"])
-    return max(used)[1]
 
 
 @ledger.command()

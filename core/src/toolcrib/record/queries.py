@@ -59,6 +59,11 @@ class Queries(Journal):
         rows = self._rows("SELECT name FROM conversations WHERE name <> '' ORDER BY id")
         return tuple(row[0] for row in rows)
 
+    def last_used(self) -> str | None:
+        """Return the conversation with the newest receipt, or None while there is none."""
+        rows = self._rows(f"{_ENTRY} WHERE {_RECEIPTS} ORDER BY e.seq DESC LIMIT 1")
+        return _entry(rows[0]).conversation if rows else None
+
     def receipt(self, call_id: str) -> Receipt | None:
         """Return the receipt of one call, or None while it has none."""
         rows = self._rows(
