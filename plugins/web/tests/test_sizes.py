@@ -54,11 +54,12 @@ def calls(body):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_huge_page_is_read_in_a_bounded_number_of_steps(shape):
-    """A page of any shape costs some calls for each of its tags, and its words are shown."""
+    """A page of any shape costs some calls and characters for each of its tags."""
     body = SHAPES[shape]
     count, document = calls(body)
     assert count < 30 * body.count("<") + 200_000
     assert "word" in document.text
+    assert len(document.text) < 2 * len(body)
     assert document.notes
 
 
