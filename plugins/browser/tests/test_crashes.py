@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -221,6 +222,30 @@ def test_nothing_is_left_after_an_ordinary_end(chromium, tmp_path, site):
     child.stdout.close()
     assert gone(below) == []
     assert list(tmp_path.glob("playwright*")) == []
+
+
+def test_long_path_to_temporary_files_is_shortened_for_the_browser(
+    site, browser, tmp_path, monkeypatch
+):
+    """Its socket has a path below it; what shortens it is private, and gone afterwards."""
+    chosen = tmp_path / "below" / ("x" * 100)
+    chosen.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(chosen))
+    site.add("/", ok(CLICKS))
+
+    async def scenario(me):
+        went = await me.go(site.url("/"))
+        assert went.ok, went
+        (link,) = Path(runtime).glob("*/t")
+        assert link.resolve() == chosen
+        assert link.parent.stat().st_mode & 0o777 == 0o700
+        assert list(chosen.glob("*/SingletonSocket"))
+
+    with tempfile.TemporaryDirectory(dir="/tmp") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        browser.run(scenario)
+        assert list(Path(runtime).glob("toolcrib-*")) == []
+    assert list(chosen.iterdir()) == []
 
 
 @pytest.mark.parametrize("victim", ["node", "browser"])

@@ -8,7 +8,7 @@ import pytest
 
 from toolcrib.testing import async_run
 
-from toolcrib_browser import finding, interact, navigate, page, snapshot
+from toolcrib_browser import finding, interact, navigate, page, snapshot, temporary
 from toolcrib_browser.engine import Engine
 from toolcrib_browser.settings import BrowserSettings
 
@@ -83,6 +83,44 @@ def test_program_that_does_not_start_is_named_with_its_reason(dry):
     assert str(program) in outcome.text
     assert "install" in outcome.text
     assert count.read_text() == "x\n"
+
+
+def test_browser_that_ends_at_once_is_named_with_what_ended_it(dry, tmp_path):
+    """And not with what else it, or the script that starts it, had to say."""
+    program = tmp_path / "broken"
+    program.write_text("#!/bin/sh\necho '[: unexpected operator' >&2\necho FATAL: full >&2\n")
+    program.chmod(0o755)
+    dry.settings = {"executable": str(program)}
+
+    async def scenario(me):
+        return await me.go("about:blank")
+
+    outcome = dry.run(scenario)
+    assert outcome.code == "browser.not_started", outcome
+    assert "FATAL: full." in outcome.text
+
+
+def test_long_path_to_temporary_files_that_nothing_shortens_is_named(
+    dry, tmp_path, monkeypatch
+):
+    """With what the user can set instead; the browser is not even started."""
+    program, chosen, gone = tmp_path / "any", tmp_path / ("x" * 100), tmp_path / "gone"
+    program.write_text(f"#!/bin/sh\ntouch {gone}\n")
+    program.chmod(0o755)
+    chosen.mkdir()
+    monkeypatch.setenv("TMPDIR", str(chosen))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/nowhere")
+    monkeypatch.setattr(temporary, "_PLACES", ("/proc",))
+    dry.settings = {"executable": str(program)}
+
+    async def scenario(me):
+        return await me.go("about:blank")
+
+    outcome = dry.run(scenario)
+    assert (outcome.status, outcome.code) == ("unavailable", "browser.not_started"), outcome
+    assert f"TMPDIR, {chosen}, has {len(str(chosen))} bytes" in outcome.text
+    assert "/nowhere or /proc" in outcome.text
+    assert not gone.exists()
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def install_command() -> str:
     return "install Chromium or Chrome with the system's own package manager"
 
 
-def environment(environ: Mapping[str, str]) -> dict[str, str | float | bool]:
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return exactly the variables that the browser gets."""
     return {
         name: environ[name]

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from toolcrib import Unavailable
 from .finding import environment, executable, install_command
 from .inside import install
 from .settings import BrowserSettings
+from .temporary import shortened
 
 
 if TYPE_CHECKING:
@@ -51,8 +53,11 @@ _FLAGS = (
 class Running:
     """A browser that runs, and the driver that it is spoken to through."""
 
-    def __init__(self, driver: Playwright, browser: Browser) -> None:
+    def __init__(
+        self, driver: Playwright, browser: Browser, left: contextlib.ExitStack
+    ) -> None:
         self._driver = driver
+        self._left = left
         self.browser = browser
 
     @property
@@ -66,6 +71,7 @@ class Running:
             await asyncio.wait_for(self.browser.close(), _STOP)
         with contextlib.suppress(Exception):
             await asyncio.wait_for(self._driver.stop(), _STOP)
+        self._left.close()
 
 
 async def launch(settings: BrowserSettings, proxy: FilteringProxy) -> Running:
@@ -75,12 +81,19 @@ async def launch(settings: BrowserSettings, proxy: FilteringProxy) -> Running:
         Unavailable: there is none, or it does not start.
     """
     program = executable(settings.executable)
+    with contextlib.ExitStack() as left:
+        variables = left.enter_context(shortened(environment(os.environ)))
+        driver, browser = await _start(program, _options(settings, program, proxy, variables))
+        return Running(driver, browser, left.pop_all())
+
+
+async def _start(program: Path, options: dict[str, Any]) -> tuple[Playwright, Browser]:
     from playwright.async_api import async_playwright
 
     driver = await async_playwright().start()
     try:
         await install(driver)
-        browser = await driver.chromium.launch(**_options(settings, program, proxy))
+        return driver, await driver.chromium.launch(**options)
     except BaseException as error:
         with contextlib.suppress(Exception):
             await driver.stop()
@@ -91,10 +104,14 @@ async def launch(settings: BrowserSettings, proxy: FilteringProxy) -> Running:
             f"it: {install_command()}"
         )
         raise Unavailable(text, code="browser.not_started") from error
-    return Running(driver, browser)
 
 
-def _options(settings: BrowserSettings, program: Path, proxy: FilteringProxy) -> dict[str, Any]:
+def _options(
+    settings: BrowserSettings,
+    program: Path,
+    proxy: FilteringProxy,
+    variables: Mapping[str, str],
+) -> dict[str, Any]:
     # Its own sandbox does not work for root.
     sandbox = settings.sandbox == "auto" and os.geteuid() != 0
     return {
@@ -102,7 +119,7 @@ def _options(settings: BrowserSettings, program: Path, proxy: FilteringProxy) ->
         "headless": True,
         "args": list(_FLAGS),
         "chromium_sandbox": sandbox,
-        "env": environment(os.environ),
+        "env": dict(variables),
         # "<-loopback>": this machine, too, is asked through the proxy only.
         "proxy": {
             "server": proxy.url,
@@ -120,5 +137,9 @@ def _options(settings: BrowserSettings, program: Path, proxy: FilteringProxy) ->
 
 def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if "error" in line.lower() or "[err]" in line.lower()]
+    # What ended the browser tells more than what it, or the script that starts it, minds.
+    for mark in ("fatal", "error", "[err]"):
+        telling = [line for line in lines if mark in line.lower()]
+        if telling:
+            break
     return (telling or lines or [type(error).__name__])[0][:300].rstrip(".") + "."
