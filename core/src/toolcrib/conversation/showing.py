@@ -1,4 +1,4 @@
-"""What a session shows a model: offered tools, hidden schemas, and names that are wrong."""
+"""What a session shows a model: offered tools, hidden schemas, and back from a call to one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolcrib import canonical, crib, names
+from toolcrib import crib, names
 from toolcrib.codes import refuse
 from toolcrib.outcome import Refusal
 from toolcrib.vocabulary import Audience, Effect, Mode
@@ -33,7 +33,6 @@ __all__ = ["Shown"]
 # Effects of calls that plan mode may run; a tool with none of them can do nothing there.
 _PLANNABLE = frozenset({Effect.FS_READ, Effect.NET_READ, Effect.HOST_STATE})
 _KEPT = 256
-_SCHEMA = 8_000
 
 
 class _Offer:
@@ -302,84 +301,28 @@ class Shown:
             projectors=toolbox.projectors,
         )
 
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the tools that a model may use now; deferred ones too."""
+        return [tool.id for tool in self._offer(Audience.MODEL).tools]
+
     # -- from a call back to a tool ------------------------------------------------------
 
     def tool_of(self, view: View, call: Call) -> Tool | Refusal:
         """Return the tool that a call names, as the view showed it, or why not."""
         tool = view.tools.get(call.tool_id) if call.tool_id is not None else None
         if tool is None:
-            return self._not_shown(view, call)
+            from .unfound import not_shown  # noqa: PLC0415 - most calls have a tool
+
+            return not_shown(self._session, view, call)
         if tool.pack == crib.PACK:
             return tool
         entry = self._session.toolbox.catalog.tools.get(tool.id)
         if entry is None or not self.may(tool):
-            return self._withdrawn(tool)
+            from .unfound import withdrawn  # noqa: PLC0415 - as above
+
+            return withdrawn(self._session, tool)
         if entry.tool is not tool and entry.tool.definition_digest != tool.definition_digest:
             text = f"{tool.id} changed since it was shown. Nothing ran. Look at it again."
             return refuse("answer.stale", tool.id, text)
         return tool
-
-    def _withdrawn(self, tool: Tool) -> Refusal:
-        if self._session.toolbox.rules.denies_all_of(tool):
-            text = f"A rule denies every call of {tool.id}. Nothing ran."
-            return refuse("rule.denied", tool.id, text)
-        text = f"{tool.id} was withdrawn since it was shown. Nothing ran."
-        return refuse("tool.hidden", tool.id, text)
-
-    def _not_shown(self, view: View, call: Call) -> Refusal:
-        """Say why a name is none of the view's; never guess what was meant."""
-        name = call.wire_name
-        for tool in view.hidden.values():
-            if name in {tool.id, names.wire_name(tool.id)} and self.may(tool):
-                self.load([tool.id])
-                schema = canonical.dumps(tool.input_schema)
-                fitting = f": {schema}" if len(schema) <= _SCHEMA else ", which is declared now"
-                text = (
-                    f"{name} had not been loaded, so its parameters were unknown to you. "
-                    f"It is loaded now. Nothing ran. Call it again to fit its schema{fitting}"
-                )
-                return refuse("tool.not_loaded", tool.id, text, schema=dict(tool.input_schema))
-        toolbox = self._session.toolbox
-        found = toolbox.catalog.find(name)
-        if isinstance(found, Refusal) and "." not in name and "_" in name:
-            found = toolbox.catalog.find(name.replace("_", ".", 1))
-        if isinstance(found, Refusal):
-            if found.code != "tool.unknown":
-                text = f"{name!r} is not available: {found.text} Nothing ran."
-                return (
-                    refuse(found.code, name, text) if found.code == "pack.disabled" else found
-                )
-        elif self._session.may_use(found.tool) and not self.may(found.tool):
-            return self._forbidden(found.tool)
-        for source in toolbox.sources.pending:
-            if name.startswith((source + ".", source.replace(".", "__") + "__")):
-                text = f"The source {source} of {name!r} has not been read yet. Try again."
-                return refuse("source.pending", name, text, sources=[source])
-        return self._unknown(view, name)
-
-    def _forbidden(self, tool: Tool) -> Refusal:
-        if self._session.toolbox.rules.denies_all_of(tool):
-            return self._withdrawn(tool)
-        effects = ", ".join(sorted(tool.effects))
-        text = f"Mode plan permits no call of {tool.id} ({effects}). Nothing ran."
-        return refuse("mode.denied", tool.id, text)
-
-    def _unknown(self, view: View, name: str) -> Refusal:
-        known = [*view.projected.by_wire_name, *map(names.wire_name, view.hidden)]
-        if not known:
-            # An app that calls by id is told ids.
-            ids = [tool.id for tool in self._offer(Audience.MODEL).tools]
-            known = ids if "." in name else list(map(names.wire_name, ids))
-        like = names.closest(name, known)
-        hint = f" Did you mean {' or '.join(like)}?" if like else ""
-        disabled = self._disabled(name)
-        text = f"There is no tool {name!r}. Nothing ran.{disabled or hint}"
-        return refuse("tool.unknown", name, text, closest=like)
-
-    def _disabled(self, name: str) -> str:
-        """Say which installed pack would have the tool, and the line that enables it."""
-        pack = name.partition(".")[0] if "." in name else name.partition("_")[0]
-        for item in self._session.toolbox.catalog.available:
-            if item.pack_id == pack:
-                return f" The pack {pack!r} is installed and not enabled: {item.how}."
-        return ""
