@@ -160,6 +160,15 @@ class Browser:
 
         return async_run(main())
 
+    def click(self, url, element, **more):
+        """Open a page, click one element of it, and return how that came out."""
+
+        async def scenario(me):
+            await me.go(url)
+            return await me.click(element, **more)
+
+        return self.run(scenario)
+
     def run_box(self, scenario):
         """Run ``scenario(box)``, for several sessions."""
 

@@ -17,11 +17,7 @@ def test_confirm_is_dismissed_and_told(site, browser, text):
     """Its words, and how it was answered."""
     site.add("/", ok("<button onclick=\"o.textContent=confirm('Sure?')\">Ask</button><p id=o>"))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Ask"')
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Ask"')
     assert 'a dialog (confirm) "Sure?" was dismissed' in text(outcome)
     assert [e["kind"] for e in outcome.result.structured["state"]["happened"]] == ["dialog"]
 
@@ -192,11 +188,7 @@ def test_node_that_is_always_replaced_is_refused_fast(site, browser):
         ),
     )
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Go"', timeout_ms=3000)
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Go"', timeout_ms=3000)
     assert outcome.status == "failed"
     assert outcome.code in {"browser.stale", "browser.not_ready"}
     assert "[ref=" in outcome.text
@@ -212,11 +204,7 @@ def test_overlay_is_named_when_it_is_in_the_way(site, browser):
         ),
     )
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Go"', timeout_ms=1000)
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Go"', timeout_ms=1000)
     assert (outcome.status, outcome.code) == ("failed", "browser.not_ready"), outcome
     assert "cookie-wall" in outcome.text
     assert "covers it" in outcome.text
@@ -240,11 +228,7 @@ def test_element_that_is_not_ready_is_named_with_its_reason(site, browser, eleme
     """Rather than only that time was up."""
     site.add("/", ok(element))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Go"', timeout_ms=800)
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Go"', timeout_ms=800)
     assert (outcome.status, outcome.code) == ("failed", "browser.not_ready"), outcome
     assert why in outcome.text.partition("\n")[0]
 
@@ -449,11 +433,7 @@ def test_link_to_a_server_that_breaks_off_is_told_as_that(site, browser, text):
     site.add("/broken", nothing)
     site.add("/", ok('<a href="/broken">go</a>'))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"go"')
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"go"')
     assert outcome.ok, outcome
     assert "/broken could not be reached; the browser shows an error" in text(outcome)
 
@@ -463,11 +443,7 @@ def test_link_that_the_proxy_refuses_is_told_with_its_code(site, other, browser,
     browser.settings["requests"] = ["127.0.0.2"]
     site.add("/", ok(f'<a href="{other.url("/")}">go</a>'))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"go"', origins=[other.url("")])
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"go"', origins=[other.url("")])
     assert outcome.ok, outcome
     assert "what is shown is not the site's" in text(outcome)
     assert "[net.host_refused]" in text(outcome)
@@ -500,11 +476,7 @@ def test_endless_dialogs_are_told_in_few_words(site, browser, text):
     """And answered all the same."""
     site.add("/", ok('<button onclick="for (let i = 0; i < 200; i++) alert(i)">go</button>'))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"go"')
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"go"')
     assert outcome.ok, outcome
     assert "more happened" in text(outcome)
     assert len(outcome.result.structured["state"]["happened"]) < 50

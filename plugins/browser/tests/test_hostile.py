@@ -71,13 +71,10 @@ def page(button, script="", more=""):
 def test_press_that_was_stopped_is_told_so_whatever_the_page_overwrites(site, browser, what):
     """The element came to read differently as the mouse came."""
     button = f"<button {SWAPS} {LOGS}>Following</button>"
+    # The element's own text is left to it, or it would not change.
     site.add("/", page(button, OVERWRITES[what].replace("'data'", "'nothing'")))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Following"')
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Following"')
     assert (outcome.status, outcome.code) == ("failed", "browser.changed"), outcome
     assert '"Drop"' in outcome.text
     assert logs(site) == 0
@@ -130,11 +127,7 @@ def test_press_that_the_page_hid_from_the_watch_is_uncertain(site, browser, even
         if (name === 'pointerdown') fetch('/log'); }}, true);"""
     site.add("/", page(f"<button {SWAPS if swaps else ''}>Following</button>", hides))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Following"')
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Following"')
     assert (outcome.status, outcome.code) == ("uncertain", "browser.unwatched"), outcome
     assert "Then" not in outcome.text
 
@@ -145,11 +138,7 @@ def test_press_that_was_stopped_is_told_so_although_the_page_went_on(site, brows
     site.add("/", page(f"<button {SWAPS} {LOGS}>Following</button>", leaves))
     site.add("/next", ok("<p>next</p>"))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Following"')
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Following"')
     assert (outcome.status, outcome.code) == ("failed", "browser.changed"), outcome
     assert logs(site) == 0
 
@@ -159,11 +148,7 @@ def test_press_that_led_to_another_document_is_told_as_made(site, browser):
     site.add("/", ok("<a href=/next>Following</a>"))
     site.add("/next", ok("<p>next</p>"))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Following"')
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Following"')
     assert outcome.ok, outcome
     assert outcome.result.structured["state"]["url"] == site.url("/next")
 
@@ -204,11 +189,7 @@ def test_whatever_changes_how_an_element_reads_stops_the_press(site, browser, wa
     site.add("/keep", ok("x"))
     site.add("/drop", ok("x"))
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click("checkbox" if "checkbox" in element else "Keep")
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), "checkbox" if "checkbox" in element else "Keep")
     assert (outcome.status, outcome.code) == ("failed", "browser.changed"), outcome
     assert [asked.path for asked in site.asked if asked.path != "/favicon.ico"] == ["/"]
 
@@ -280,11 +261,7 @@ def test_press_that_landed_in_a_frame_that_came_meanwhile_is_uncertain(site, oth
         ),
     )
 
-    async def scenario(me):
-        await me.go(site.url("/"))
-        return await me.click('"Go"')
-
-    outcome = browser.run(scenario)
+    outcome = browser.click(site.url("/"), '"Go"')
     assert (outcome.status, outcome.code) == ("uncertain", "browser.unwatched"), outcome
     assert logs(site) == 0
 
