@@ -51,10 +51,6 @@ OVERWRITES = {
               said('toolcrib ' + n.toString(16).padStart(32, '0') + ' ' + word);
         }, true);""",
 }
-NAMES = (
-    "<img name=title><img name=createElement><img name=body><img name=querySelectorAll hidden>"
-    "<form hidden><input name=getAttribute><input name=closest><input name=shadowRoot></form>"
-)
 
 
 def logs(site):
@@ -99,9 +95,14 @@ def test_press_that_was_made_is_told_so_whatever_the_page_overwrites(site, brows
 
 @pytest.mark.parametrize("swaps", [True, False])
 def test_names_of_elements_stand_in_for_nothing_of_ours(site, browser, swaps):
-    """Forms and documents have their fields and pictures as members."""
-    button = f"<button {SWAPS if swaps else ''} {LOGS}>Following</button>"
-    site.add("/", page(button, more=f"<title>True title</title>{NAMES}"))
+    """Forms have their fields as members, and documents their pictures."""
+    swap = "onmouseenter=\"this.lastChild.lastChild.data='Drop'\"" if swaps else ""
+    form = (
+        "<form><input type=hidden name=childNodes><input type=hidden name=shadowRoot>it</form>"
+    )
+    button = f"<div role=button tabindex=0 {swap} {LOGS}>Following{form}</div>"
+    site.add("/", page(button, more="<title>True title</title><img name=title>"))
+    site.add("/log", ok("x"))
 
     async def scenario(me):
         went = await me.go(site.url("/"))
@@ -130,6 +131,17 @@ def test_press_that_the_page_hid_from_the_watch_is_uncertain(site, browser, even
     outcome = browser.click(site.url("/"), '"Following"')
     assert (outcome.status, outcome.code) == ("uncertain", "browser.unwatched"), outcome
     assert "Then" not in outcome.text
+
+
+def test_press_that_a_page_made_up_is_not_taken_for_the_one_that_is_watched(site, browser):
+    """It came while the element still read as it had, and another one followed."""
+    feigns = "this.dispatchEvent(new PointerEvent('pointerdown', {bubbles: true}));"
+    swaps = f"onmouseenter=\"{feigns} this.firstChild.data='Drop'\""
+    site.add("/", page(f"<button {swaps} {LOGS}>Following</button>"))
+
+    outcome = browser.click(site.url("/"), '"Following"')
+    assert (outcome.status, outcome.code) == ("failed", "browser.changed"), outcome
+    assert logs(site) == 0
 
 
 def test_press_that_was_stopped_is_told_so_although_the_page_went_on(site, browser):
@@ -177,6 +189,25 @@ READINGS = {
         "",
         """<x-a></x-a><script>document.querySelector('x-a').attachShadow({mode: 'open'}).
         innerHTML = `<button onmouseenter="textContent='Drop'">Keep</button>`</script>""",
+    ),
+    "a shadow of its own": (
+        "",
+        """<x-a role=button tabindex=0 aria-label=Keep></x-a><script>
+        const e = document.querySelector('x-a');
+        e.attachShadow({mode: 'open'}).innerHTML = '<p>it</p>';
+        e.onmouseenter = () => { e.shadowRoot.firstChild.textContent = 'all' };</script>""",
+    ),
+    "what has no box": (
+        "",
+        """<button onmouseenter="firstChild.firstChild.data='Drop'"
+        ><span style="display:contents">Keep</span></button>""",
+    ),
+    "a slot": (
+        "",
+        """<x-a role=button tabindex=0 aria-label=Keep><p>it</p></x-a><script>
+        const e = document.querySelector('x-a');
+        e.attachShadow({mode: 'open'}).innerHTML = '<slot></slot>';
+        e.onmouseenter = () => { e.firstChild.textContent = 'all' };</script>""",
     ),
 }
 
@@ -350,17 +381,21 @@ def test_console_shows_nothing_of_ours(site, browser, text):
 
 def test_page_that_talks_without_end_is_listened_to_for_presses_only(site, browser):
     """And the next press is watched as the first one was."""
+    talks = "for (let n = 0; n < 99; n++) console.log(n);"
     site.add(
         "/",
         ok(
-            "<button onclick='setInterval(() => { for (let n = 0; n < 9; n++) console.log(n)"
-            f"}}, 10)'>Talk</button><button {SWAPS}>Following</button><button>Last</button>"
+            f"<button onclick='let r = 0; setInterval(() => {{ {talks}"
+            " o.textContent = `round ${++r}.` }, 50)'>Talk</button><p id=o>-</p>"
+            f"<button onmouseenter=\"{talks} this.firstChild.data='Drop'\">Following</button>"
+            "<button>Last</button>"
         ),
     )
 
     async def scenario(me):
         await me.go(site.url("/"))
         first = await me.click('"Talk"')
+        await me.call("browser.wait", condition={"kind": "text", "text": "round 20."})
         stopped = await me.click('"Following"')
         return first, stopped, await me.click('"Last"')
 

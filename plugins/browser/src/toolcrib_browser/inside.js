@@ -119,6 +119,9 @@
   const FRAMES = 'iframe, frame, object, embed, fencedframe';
   const LETTERS = /[\p{L}\p{N}]/u;
 
+  // What has no box of its own, as a slot, may hold what is seen.
+  const shown = e => visible(e, {visibilityProperty: true})
+    || getComputedStyle(e).display === 'contents';
   // How an element reads: what is visible of it, and what names it.
   const reading = e => {
     const read = [];
@@ -128,7 +131,7 @@
       if (left-- <= 0) return;
       if (node instanceof Text) { say(node.data); return; }
       if (!(node instanceof Element)) return;
-      if (node !== e && !visible(node, {visibilityProperty: true})) return;
+      if (node !== e && !shown(node)) return;
       for (const name of NAMING) say(attribute(node, name));
       if (node instanceof HTMLInputElement) {
         say(node.type, node.checked ? 'checked' : '');
