@@ -94,8 +94,14 @@ class Client:
 
     @property
     def busy(self) -> bool:
-        """Whether something runs for it, or is kept for it."""
-        return bool(self._calls or self._running or self.long.all())
+        """Whether something runs for it, or waits for its answer."""
+        self._tidy()
+        return bool(self._calls or self._running or self.long.working)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it has tasks, over or not, whose results it can still ask for."""
+        return bool(self.long.all())
 
     async def open(self) -> Client:
         """Open the session, once."""
@@ -365,7 +371,9 @@ class Clients:
 
         idle = [key for key in own() if not self._clients[key].busy]
         if len(own()) >= _MOST_OF_ONE and idle:
-            await self.forget(min(idle, key=lambda key: self._clients[key].used))
+            # Whoever has results to come back for goes last.
+            age = {key: (self._clients[key].keeps, self._clients[key].used) for key in idle}
+            await self.forget(min(age, key=age.__getitem__))
         if len(self._clients) >= _MOST_CLIENTS:
             await self.expire()
         if len(own()) >= _MOST_OF_ONE or len(self._clients) >= _MOST_CLIENTS:
@@ -393,7 +401,7 @@ class Clients:
         """Close the sessions of clients that have not been heard of for long."""
         old = time.monotonic() - self._idle
         for key, client in list(self._clients.items()):
-            if client.used < old and not client.busy:
+            if client.used < old and not (client.busy or client.keeps):
                 await self.forget(key)
 
     async def forget(self, key: str) -> None:

@@ -151,6 +151,11 @@ class LongCalls:
         self.tidy()
         return list(self._calls.values())
 
+    @property
+    def working(self) -> bool:
+        """Whether any of them still runs."""
+        return any(not each.work.done() for each in self.all())
+
     def tidy(self) -> None:
         """Forget what was kept for long enough; what still runs then is withdrawn."""
         now = self._clock()

@@ -166,6 +166,8 @@ async def _http(
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
+        # From here on connections wait: whoever reads the address may come at once.
+        sock.listen(2048)
     except OSError as error:
         message = f"{host}:{port}: {error.strerror}"
         raise click.ClickException(message) from error

@@ -1,0 +1,110 @@
+"""Clients that mean harm, or are broken: refused clearly, and nobody else notices."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import httpx2
+import pytest
+
+from mcp_kit import SERVER
+
+
+TOKENS = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One HTTP server for all tests of this file."""
+    folder = tmp_path_factory.mktemp("attacked")
+    tokens = folder / "tokens"
+    tokens.write_text("".join(f"{name} {token}\n" for name, token in TOKENS.items()))
+    tokens.chmod(0o600)
+    command = [sys.executable, str(SERVER), str(folder), "--http", "0"]
+    command += ["--token-file", str(tokens)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while not (line := process.stderr.readline()).startswith("serving on"):
+        assert process.poll() is None, line
+    yield line.split()[-1]
+    process.terminate()
+    process.wait(10)
+    process.stderr.close()
+
+
+@attrs.define
+class Session:
+    """One session of the revision 2025-11-25, by hand."""
+
+    http: httpx2.AsyncClient
+    url: str
+    headers: dict[str, str]
+
+    @classmethod
+    async def begin(cls, http: httpx2.AsyncClient, url: str, who: str) -> Session:
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {TOKENS[who]}",
+        }
+        made = cls(http, url, headers)
+        params = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        }
+        answer = await made.post({"id": 1, "method": "initialize", "params": params})
+        headers["Mcp-Session-Id"] = answer.headers["mcp-session-id"]
+        return made
+
+    async def post(self, message: dict[str, Any]) -> httpx2.Response:
+        body = {"jsonrpc": "2.0", **message}
+        return await self.http.post(self.url, headers=self.headers, json=body)
+
+    async def ask(self, method: str, number: int = 2, **params: Any) -> dict[str, Any]:
+        """Return the answer to a request."""
+        answer = await self.post({"id": number, "method": method, "params": params})
+        lines = [line[5:] for line in answer.text.splitlines() if line.startswith("data:")]
+        found = [json.loads(line) for line in lines or [answer.text] if line.strip()]
+        return next(each for each in found if "method" not in each)
+
+    async def task(self, name: str, **arguments: Any) -> str:
+        """Call a tool as a task."""
+        begun = await self.ask("tools/call", name=name, arguments=arguments, task={})
+        return begun["result"]["task"]["taskId"]
+
+    async def until_over(self, task: str) -> None:
+        """Wait for the end of a task."""
+        while (status := await self.status(task)) != "completed":
+            assert status == "working"
+            await asyncio.sleep(0.01)
+
+    async def status(self, task: str) -> str | None:
+        """Return the state of a task; None where there is none."""
+        return (await self.ask("tasks/get", taskId=task)).get("result", {}).get("status")
+
+
+def test_finished_tasks_keep_no_client_out(url: str) -> None:
+    """Their clients make room, after those that keep nothing; running work stays."""
+
+    async def main() -> None:
+        async with httpx2.AsyncClient(timeout=30) as http:
+            every = [await Session.begin(http, url, "alice") for _ in range(100)]
+            running = await every[0].task("desk_work", seconds=600)
+            over = {n: await every[n].task("desk_echo", text="x") for n in range(1, 99)}
+            for n, task in over.items():
+                await every[n].until_over(task)
+            await every[99].ask("tools/list")
+            for _ in range(2):
+                new = await Session.begin(http, url, "alice")
+                await new.until_over(await new.task("desk_echo", text="x"))
+            assert await every[2].status(over[2]) == "completed"
+            assert await every[0].status(running) == "working"
+
+    asyncio.run(main())
