@@ -9,6 +9,7 @@ import sys
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import attrs
 import httpx2
@@ -37,6 +38,17 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     process.terminate()
     process.wait(10)
     process.stderr.close()
+
+
+async def _said(url: str, data: bytes) -> bytes:
+    """Send bytes on a connection of their own; return all that is answered until it ends."""
+    place = urlsplit(url)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    try:
+        writer.write(data)
+        return await asyncio.wait_for(reader.read(), 10)
+    finally:
+        writer.close()
 
 
 @attrs.define
@@ -106,5 +118,60 @@ def test_finished_tasks_keep_no_client_out(url: str) -> None:
                 await new.until_over(await new.task("desk_echo", text="x"))
             assert await every[2].status(over[2]) == "completed"
             assert await every[0].status(running) == "working"
+
+    asyncio.run(main())
+
+
+def test_a_head_without_end_is_refused_before_it_is_kept(url: str) -> None:
+    """Nobody has shown a token yet; one line without end, or lines without end."""
+
+    async def main() -> None:
+        start = b"POST /mcp HTTP/1.1\r\nHost: x\r\n"
+        for more in (b"X: " + b"y" * 70_000, b"X: y\r\n" * 12_000):
+            # Not a byte too many: what is unread when it closes would reset the connection.
+            said = await _said(url, (start + more)[: 64 * 1024 + 1])
+            assert said.startswith(b"HTTP/1.1 431")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: 5\r\nContent-Length: 6\r\n",
+        b"Content-Length: -5\r\n",
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: xchunked\r\n",
+        b"X : y\r\n",
+    ],
+    ids=["two lengths", "negative", "length and chunks", "odd encoding", "blank before colon"],
+)
+def test_a_request_that_two_readers_could_read_differently_is_refused(
+    url: str, head: bytes
+) -> None:
+    """It is answered once, and what follows it is no request."""
+
+    async def main() -> None:
+        start = b"POST /mcp HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n0\r\n\r\n"
+        said = await _said(url, start + b"GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert said.startswith(b"HTTP/1.1 400")
+        assert said.count(b"HTTP/1.1") == 1
+
+    asyncio.run(main())
+
+
+def test_a_number_that_another_client_uses_too_cancels_nothing_of_it(url: str) -> None:
+    """Requests are known by their session's numbers alone."""
+
+    async def main() -> None:
+        async with httpx2.AsyncClient(timeout=30) as http:
+            victim = await Session.begin(http, url, "bob")
+            other = await Session.begin(http, url, "alice")
+            call = {"name": "desk_work", "arguments": {"seconds": 0.3}}
+            asked = asyncio.create_task(victim.ask("tools/call", 7, **call))
+            stop = {"method": "notifications/cancelled", "params": {"requestId": 7}}
+            while not asked.done():
+                assert (await other.post(stop)).status_code == 202
+            assert (await asked)["result"]["content"][0]["text"] == "the work is done"
 
     asyncio.run(main())
