@@ -11,6 +11,8 @@ import pytest
 from toolcrib import Deny
 from toolcrib_net.testing import Site, ok, reply
 
+from toolcrib_browser.desk import Desk
+
 
 pytestmark = pytest.mark.peer
 
@@ -469,6 +471,29 @@ def test_window_that_goes_on_at_once_is_held_all_the_same(site, other, browser, 
         assert "foreign words" not in str(each.result.content)
     if not known:
         assert other.hits == []
+
+
+def test_window_that_is_watched_only_after_it_asked_is_held(site, other, browser, monkeypatch):
+    """Its request comes up when whoever judges the window has not seen it."""
+    window = Desk._window
+
+    async def late(self, route):
+        async with asyncio.timeout(10):
+            while not any(tab.opener and tab.watched for tab in self.tabs.values()):
+                await asyncio.sleep(0.01)
+        await window(self, route)
+
+    monkeypatch.setattr(Desk, "_window", late)
+    site.add("/pop", ok(f"<script>location.replace('{other.url('/')}')</script>"))
+    site.add("/", ok("<button onclick=\"window.open('/pop')\">Go</button>"))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        await me.click('"Go"')
+        await me.call("browser.wait", condition={"kind": "time", "ms": 300})
+
+    browser.run(scenario)
+    assert other.hits == []
 
 
 def test_refs_that_were_not_shown_are_not_acted_on(site, browser):

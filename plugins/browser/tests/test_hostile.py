@@ -15,7 +15,6 @@ LOGS = "onclick=\"fetch('/log')\""
 #: What a page's own code can do to the objects that other code in the page uses.
 OVERWRITES = {
     "nothing": "",
-    "symbols": "Symbol.for = () => Symbol(); Symbol.prototype.toString = () => 'x';",
     "listeners": """EventTarget.prototype.addEventListener = () => {};
         EventTarget.prototype.removeEventListener = () => {};
         window.addEventListener = () => {};""",

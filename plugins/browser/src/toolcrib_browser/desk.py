@@ -274,15 +274,33 @@ class Desk:
                     status=200, content_type="text/html", body=_STOPPED, headers=_NOTHING
                 )
                 return
+            late = self._late(request)
+            if late is not None:
+                late.refuse(request.url)
+                await route.abort("aborted")
+                return
             await route.continue_()
 
     def _unwatched(self, request: Any) -> bool:
         """Tell whether nobody else judges a request: of a window that is not taken in yet."""
         if _frameless(request):
             return True
-        frame = request.frame
-        known = next((t for t in self.tabs.values() if t.page == frame.page), None)
-        return frame.parent_frame is None and (known is None or not known.watched)
+        known = self._tab_of(request)
+        return request.frame.parent_frame is None and (known is None or not known.watched)
+
+    def _late(self, request: Any) -> Tab | None:
+        """Return the tab that may not go where a request does, which it may not have judged.
+
+        One that was asked for before the tab was watched, and comes up here only afterwards,
+        is in nobody else's hands.
+        """
+        if not request.is_navigation_request() or request.frame.parent_frame is not None:
+            return None
+        tab = self._tab_of(request)
+        return None if tab is None or tab.may_become(request.url) else tab
+
+    def _tab_of(self, request: Any) -> Tab | None:
+        return next((t for t in self.tabs.values() if t.page == request.frame.page), None)
 
     def _adopt(self, page: Page) -> None:
         if self._opening or any(tab.page == page for tab in self.tabs.values()):

@@ -224,16 +224,17 @@ class Tab:
         if event["frameId"] != self.target or self.may_become(url):
             await session.send("Fetch.continueRequest", {"requestId": number})
             return
-        self._refuse(url, "a navigation")
+        self.refuse(url)
         # "Aborted" leaves the page as it is, instead of showing a page of errors.
         await session.send("Fetch.failRequest", {"requestId": number, "errorReason": "Aborted"})
 
-    def _refuse(self, url: str, what: str) -> None:
+    def refuse(self, url: str) -> None:
+        """Tell that a navigation was stopped."""
         try:
             origin = origin_of(url)
         except ValueError:
             origin = ""
-        words = f"{what} to {shown_url(url)} was stopped: it is another origin"
+        words = f"a navigation to {shown_url(url)} was stopped: it is another origin"
         self._tell(Happening(kind="blocked", text=words, origin=origin, url=url))
 
     def _is_main(self, event: dict[str, Any]) -> bool:
