@@ -441,7 +441,7 @@ def test_page_that_lies_about_what_it_holds_is_looked_at_all_the_same(site, brow
 
 
 def test_more_files_than_anybody_asked_for_are_not_kept(site, browser):
-    """A few are, and it is said that there were more."""
+    """Those that began while the click was watched, and of these the first few."""
     site.add("/file", reply(200, "x", [("Content-Disposition", "attachment; filename=f.bin")]))
     site.add(
         "/",
@@ -460,4 +460,4 @@ def test_more_files_than_anybody_asked_for_are_not_kept(site, browser):
     outcome = browser.run(scenario)
     assert outcome.ok, outcome
     kept = [b for b in outcome.result.content if b.type == "artifact"]
-    assert 1 <= len(kept) <= 8, outcome.result.content
+    assert len(kept) <= 8, outcome.result.content

@@ -126,3 +126,14 @@ def test_nobody_enters_before_work_that_was_left_has_ended():
         assert order == ["left", "next"]
 
     async_run(main())
+
+
+def test_of_very_many_files_the_first_are_kept_and_it_is_said_once():
+    """However many a page starts."""
+    moment = Moment()
+    taken = [moment.saved(number) for number in range(30)]
+    assert taken == [True] * 8 + [False] * 22
+    assert moment.downloads == list(range(8))
+    assert [each.text for each in moment.happened] == [
+        "more than 8 files were downloaded; no more are kept"
+    ]
