@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import signal
 import threading
 
 import pytest
@@ -571,6 +572,63 @@ def test_a_handler_that_cancels_itself_and_waits_is_no_cancelled_call(bench, go)
 
     outcome, left = go(main)
     assert (outcome.status, outcome.code, left) == ("failed", "tool.crashed", 0)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_ctrl_c_in_the_middle_of_a_handlers_code_ends_the_app(bench, waits):
+    """It cancels the task from inside the handler's code, as the handler itself might."""
+    seen = []
+
+    async def handler(ctx):
+        signal.raise_signal(signal.SIGINT)
+        if waits:
+            await asyncio.Event().wait()
+        return "x"
+
+    async def main():
+        token = CancelToken()
+        seen.append(await bench.run(handler, token=token))
+        token.honour()
+        seen.append("went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    (outcome,) = seen
+    assert outcome.status == ("cancelled" if waits else "ok")
+
+
+def test_own_signal_handler_of_an_app_cancels_its_task(bench, go):
+    """What keeps no count of its signals may have heard one."""
+
+    async def handler(ctx):
+        signal.raise_signal(signal.SIGTERM)
+        return "x"
+
+    async def main():
+        task, token = asyncio.current_task(), CancelToken()
+        before = signal.signal(signal.SIGTERM, lambda *_: task.cancel())
+        try:
+            await bench.run(handler, token=token)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        return token.above, task.uncancel()
+
+    assert go(main) == (True, 0)
+
+
+@pytest.mark.parametrize(("work", "status"), [(forever, "cancelled"), (lambda ctx: "x", "ok")])
+def test_task_that_was_cancelled_right_before_the_call_is_obeyed(bench, go, work, status):
+    """Its cancellation is thrown at the first await, which is one of the call's."""
+
+    async def main():
+        token = CancelToken()
+        asyncio.current_task().cancel()
+        outcome = await bench.run(work, token=token)
+        return outcome.status, token.above
+
+    assert go(main) == (status, True)
 
 
 def test_a_cancellation_from_above_is_told_from_the_handlers_own(bench, go):

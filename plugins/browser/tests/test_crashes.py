@@ -122,6 +122,43 @@ def test_old_page_is_named_as_lost_after_the_browser_died(site, browser):
     assert "GET /hit" not in site.hits
 
 
+def test_page_that_is_told_of_as_closed_before_its_browser_is_named_as_lost(
+    site, browser, monkeypatch
+):
+    """What the browser tells comes in parts; a call between two of them hears the rest."""
+    from toolcrib_browser.engine import Engine
+
+    made = []
+    original, read = Engine.context, asyncio.StreamReader.readexactly
+
+    async def context(self):
+        made.append(await original(self))
+        return made[-1]
+
+    async def slowly(self, count):
+        await asyncio.sleep(0.02)
+        return await read(self, count)
+
+    monkeypatch.setattr(Engine, "context", context)
+    site.add("/", ok(CLICKS))
+
+    async def scenario(me):
+        await me.go(site.url("/"))
+        closed = asyncio.Event()
+        made[0].pages[0].on("close", lambda _: closed.set())
+        (pid,) = browsers(os.getpid())
+        with monkeypatch.context() as patch:
+            patch.setattr(asyncio.StreamReader, "readexactly", slowly)
+            os.kill(pid, signal.SIGKILL)
+            await closed.wait()
+            assert made[0].browser.is_connected()
+            return await me.click('"Go"')
+
+    outcome = browser.run(scenario)
+    assert (outcome.status, outcome.code) == ("not_found", "browser.no_page"), outcome
+    assert "browser ended" in outcome.text
+
+
 def test_page_that_crashes_takes_no_other_page_along(site, browser, text):
     """It is named as crashed; the others stay."""
     site.add("/", ok(CLICKS))
@@ -188,38 +225,47 @@ asyncio.run(main())
 """
 
 
-def host(tmp_path, site, what, seconds):
+@pytest.fixture
+def host(chromium, tmp_path, site):
     """Start a host that has a page open, and return it with all that it started."""
     site.add("/", ok(CLICKS))
-    child = subprocess.Popen(
-        [sys.executable, "-c", HOST, str(tmp_path), site.url("/"), what, str(seconds)],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
-    )
-    assert child.stdout.readline().strip() == "ok"
-    below = descendants(child.pid)
-    assert len(browsers(child.pid)) == 1
-    return child, below
+    started = []
+
+    def start(what, seconds):
+        child = subprocess.Popen(
+            [sys.executable, "-c", HOST, str(tmp_path), site.url("/"), what, str(seconds)],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=os.environ | {"TMPDIR": str(tmp_path)},
+        )
+        started.append(child)
+        assert child.stdout.readline().strip() == "ok"
+        below = descendants(child.pid)
+        assert len(browsers(child.pid)) == 1
+        return child, below
+
+    yield start
+    for child in started:
+        child.kill()
+        child.wait()
+        child.stdout.close()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("what", ["idle", "hang"])
-def test_no_process_is_left_however_the_host_ends(chromium, tmp_path, site, how, what):
+def test_no_process_is_left_however_the_host_ends(host, how, what):
     """Neither the browser nor the driver that it is spoken to through."""
-    child, below = host(tmp_path, site, what, 60)
+    child, below = host(what, 60)
     os.kill(child.pid, how)
     child.wait(30)
-    child.stdout.close()
     assert gone(below) == []
 
 
-def test_nothing_is_left_after_an_ordinary_end(chromium, tmp_path, site):
+def test_nothing_is_left_after_an_ordinary_end(host, tmp_path):
     """No process, and no profile in the folder for temporary files."""
-    child, below = host(tmp_path, site, "idle", 0)
+    child, below = host("idle", 0)
     assert child.wait(30) == 0
-    child.stdout.close()
     assert gone(below) == []
     assert list(tmp_path.glob("playwright*")) == []
 
@@ -249,9 +295,9 @@ def test_long_path_to_temporary_files_is_shortened_for_the_browser(
 
 
 @pytest.mark.parametrize("victim", ["node", "browser"])
-def test_half_of_the_pair_does_not_outlive_the_other(chromium, tmp_path, site, victim):
+def test_half_of_the_pair_does_not_outlive_the_other(host, victim):
     """A killed driver takes its browser along; a killed browser leaves a host that ends."""
-    child, below = host(tmp_path, site, "idle", 3)
+    child, below = host("idle", 3)
     if victim == "node":
         (pid,) = [p for p, command in below.items() if "/driver/node" in command]
     else:
@@ -260,7 +306,6 @@ def test_half_of_the_pair_does_not_outlive_the_other(chromium, tmp_path, site, v
     os.kill(pid, signal.SIGKILL)
     assert gone(others) == []
     child.wait(30)
-    child.stdout.close()
     assert gone(below) == []
 
 

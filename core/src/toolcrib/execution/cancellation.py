@@ -21,6 +21,7 @@ from typing import Any, Literal
 from toolcrib.errors import StageError
 
 from .deadlines import Deadlines, Handle
+from .interrupts import may_come_from_a_signal
 
 
 __all__ = ["AbandonedError", "CancelToken", "Cause", "drive"]
@@ -145,7 +146,10 @@ class CancelToken:
         self._task = task
         self._deadlines = deadlines
         self._grace = grace
-        self._base = task.cancelling()
+        # One that is still to be thrown at the next await came before the call, and is
+        # for the call all the same.
+        pending = getattr(task, "_must_cancel", False)
+        self._base = task.cancelling() - (1 if pending else 0)
 
     def arm(self, seconds: float, what: str) -> float:
         """Set a limit, and say what it limits; return when it passes. For *execute*."""
@@ -218,7 +222,7 @@ class CancelToken:
                 self._watch = self._deadlines.later(self._grace, self._look_again)
 
     def step(self, run: Callable[..., Any], move: Callable[[Any], Any], value: Any) -> Any:
-        """Move a handler on; a cancellation of the task meanwhile can only be its own."""
+        """Move a handler on; a cancellation meanwhile is its own, or that of a signal."""
         task = self._task
         if task is None:
             return run(move, value)
@@ -227,7 +231,7 @@ class CancelToken:
             return run(move, value)
         finally:
             change = task.cancelling() - self._sent - before
-            if change > 0:
+            if change > 0 and not may_come_from_a_signal(task):
                 self._own += change
                 self._undelivered = True
             elif change < 0:

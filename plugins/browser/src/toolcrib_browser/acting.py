@@ -76,7 +76,7 @@ class Acting:
         """
         desk, wish = self._desk, self._wish
         async with desk.gate.turn():
-            tab = desk.tab(wish.page)
+            tab = await desk.tab(wish.page)
             async with answering(self._ctx, desk, tab):
                 doing = await self._prepared(tab)
             try:
@@ -108,7 +108,7 @@ class Acting:
                 await hung(desk, tab, done=True)
             except Exception as error:  # noqa: BLE001 - told apart below
                 if tab.dead or is_gone(error) or not desk.alive:
-                    self._lost(tab)
+                    await self._lost(tab)
                 return not_observed(desk, tab, told(wish.action), moment)
         blocked = moment.blocked()
         if blocked is not None:
@@ -176,7 +176,7 @@ class Acting:
         always = isinstance(self._wish.action, Click | Drag)
         if always and not await guard.verdict():
             if tab.dead or not self._desk.alive:
-                self._lost(tab)
+                await self._lost(tab)
             text = (
                 f"It was done ({told(self._wish.action)}), but the page kept the press from "
                 "being watched: whether the element still read as in the snapshot, and what "
@@ -201,7 +201,7 @@ class Acting:
         if isinstance(error, ToolFailure):
             raise error
         if tab.dead or is_gone(error) or not desk.alive:
-            self._lost(tab)
+            await self._lost(tab)
         try:
             await tab.ask(tab.page.evaluate("1"), _PATIENCE)
         except PageHungError:
@@ -222,8 +222,8 @@ class Acting:
         text = f"It was not done ({what}){_because(why)}."
         raise Failed(await with_look(desk, tab, text), code="browser.not_ready")
 
-    def _lost(self, tab: Tab) -> NoReturn:
-        reason = self._desk.gone(tab)
+    async def _lost(self, tab: Tab) -> NoReturn:
+        reason = await self._desk.gone(tab)
         text = (
             f"Page {tab.id} was lost while this was done ({told(self._wish.action)}): "
             f"{reason}. Whether it took effect cannot be known. {self._desk.listing()}"

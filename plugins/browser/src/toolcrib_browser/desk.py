@@ -28,6 +28,8 @@ __all__ = ["Desk"]
 
 _REMEMBERED = 64
 _TOGETHER = 5.0
+_ASIDE = 1.0
+_NOWHERE = "http://nowhere.invalid/"
 _ANSWER = 15.0
 _SILENT = "the browser did not answer any more"
 _ENDED = "the browser ended, and its pages with it"
@@ -82,14 +84,15 @@ class Desk:
         """Return the context; a lost one is replaced, and its pages are gone."""
         if self.alive and self._context is not None:
             return self._context
-        self.notice()
+        await self.notice()
         context = await self.engine.context()
         context.on("page", self._adopt)
         self._context = context
         return context
 
-    def notice(self) -> None:
+    async def notice(self) -> None:
         """See whether the browser is still there."""
+        await self._hear()
         if self._context is None or self.alive:
             return
         # Its pages are told of as closed a moment before it is told of as ended.
@@ -98,6 +101,16 @@ class Desk:
             if now - when < _TOGETHER or page in self.tabs:
                 self._gone[page] = _ENDED
         self.lose(_ENDED)
+
+    async def _hear(self) -> None:
+        """If a page was closed just now, hear whether the browser is going with it."""
+        last = max(self._closed_at.values(), default=-_TOGETHER)
+        if self._context is None or time.monotonic() - last >= _TOGETHER:
+            return
+        # What the browser tells comes in order: an answer comes after all of it.
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_ASIDE):
+                await self._context.cookies(_NOWHERE)
 
     def _closed(self, tab: Tab) -> None:
         if not tab.dead:
@@ -188,13 +201,13 @@ class Desk:
         self._looks += 1
         return f"s{self._looks}{self._tag}"
 
-    def tab(self, page: str | None) -> Tab:
+    async def tab(self, page: str | None) -> Tab:
         """Return the page of an id, or the selected one.
 
         Raises:
             NotFound: there is none (``browser.no_page``); the text says what became of it.
         """
-        self.notice()
+        await self.notice()
         if page is None:
             page = self.selected if self.selected in self.tabs else next(iter(self.tabs), "")
         found = self.tabs.get(page)
@@ -213,8 +226,9 @@ class Desk:
             said = f"There is no page {page!r}."
         return f"{said} {self.listing()}"
 
-    def gone(self, tab: Tab) -> str:
+    async def gone(self, tab: Tab) -> str:
         """Take a page off the desk that turned out to be gone, and say why it is."""
+        await self.notice()
         reason = tab.dead if self.alive else _ENDED
         reason = reason or "it was closed"
         self.forget(tab, reason)

@@ -106,7 +106,7 @@ async def answering(ctx: Context, desk: Desk, tab: Tab) -> AsyncIterator[None]:
         await hung(desk, tab, done=False)
     except Exception as error:  # noqa: BLE001 - whatever the driver raises
         if tab.dead or is_gone(error) or not desk.alive:
-            reason = desk.gone(tab)
+            reason = await desk.gone(tab)
             text = f"Page {tab.id} is gone: {reason}. Nothing was done. {desk.listing()}"
             raise Failed(text, code="browser.page_gone") from None
         first = str(error).partition("\n")[0][:200]

@@ -100,7 +100,7 @@ class Inspecting:
         """
         desk, target = self._desk, self._target
         async with desk.gate.turn():
-            tab = desk.tab(page)
+            tab = await desk.tab(page)
             async with answering(self._ctx, desk, tab):
                 await expected(desk, tab, origin)
                 if isinstance(target, Log):

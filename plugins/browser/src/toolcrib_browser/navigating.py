@@ -96,7 +96,7 @@ class Navigating:
                     if isinstance(error, Transient):
                         raise
                     if tab.dead or is_gone(error) or not desk.alive:
-                        self._lost(tab)
+                        await self._lost(tab)
                     return not_observed(desk, tab, did, moment)
                 await self._let_through(tab, moment)
                 status = await self._status(tab, response)
@@ -126,12 +126,12 @@ class Navigating:
     async def _tab(self) -> Tab:
         desk, trip = self._desk, self._trip
         if trip.page is not None or trip.move != "goto":
-            tab = desk.tab(trip.page)
+            tab = await desk.tab(trip.page)
         else:
             # The first page, and one that replaces what was lost, need no call of their own.
             await desk.context()
             with contextlib.suppress(NotFound):
-                return desk.tab(None)
+                return await desk.tab(None)
             tab = await desk.open()
         if trip.move not in {"goto", "reload"}:
             return tab
@@ -170,7 +170,7 @@ class Navigating:
 
     async def _not_there(self, tab: Tab, moment: Moment, error: Exception) -> None:
         if tab.dead or is_gone(error) or not self._desk.alive:
-            self._lost(tab)
+            await self._lost(tab)
         text = str(error)
         if "Download is starting" in text or moment.downloads:
             return
@@ -239,7 +239,7 @@ class Navigating:
             return None
         return found if isinstance(found, int) and found > 0 else None
 
-    def _lost(self, tab: Tab) -> NoReturn:
-        reason = self._desk.gone(tab)
+    async def _lost(self, tab: Tab) -> NoReturn:
+        reason = await self._desk.gone(tab)
         text = f"Page {tab.id} was lost on its way: {reason}. {self._desk.listing()}"
         raise Failed(text, code="browser.lost")

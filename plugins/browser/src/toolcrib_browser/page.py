@@ -52,9 +52,9 @@ async def _done(own: Desk, action: Order, page: str | None) -> str:
         await own.reset()
         return "All pages are closed; cookies and storage are gone."
     if action == "list":
-        own.notice()
+        await own.notice()
         return f"{len(own.tabs)} pages are open."
-    tab = own.tab(page)
+    tab = await own.tab(page)
     if action == "select":
         own.selected = tab.id
         return f"Selected {tab.id}."

@@ -47,7 +47,7 @@ async def snapshot(
     """Look at a page: its elements as a tree, each with a ref to act on it."""
     own = await ctx.use(desk)
     async with own.gate.turn():
-        tab = own.tab(page)
+        tab = await own.tab(page)
         async with answering(ctx, own, tab):
             await expected(own, tab, origin)
             since = tab.looks.get(changes_since) if changes_since is not None else None

@@ -102,7 +102,7 @@ class Waiting:
         """
         desk = self._desk
         async with desk.gate.turn():
-            tab = desk.tab(page)
+            tab = await desk.tab(page)
             moment = Moment()
             async with answering(self._ctx, desk, tab), desk.watching(tab, moment):
                 await expected(desk, tab, origin)
