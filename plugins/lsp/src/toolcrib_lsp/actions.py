@@ -13,6 +13,7 @@ from . import pulling
 from .asking import Desk, Target
 from .client import Client, Unsupported
 from .documents import Opened
+from .edits import touched
 from .peer import RemoteError
 from .places import uri_of
 from .positions import units_of
@@ -27,10 +28,18 @@ _MOST_ACTIONS = 200
 
 @attrs.frozen
 class Action:
-    """A code action as one server offers it."""
+    """A code action as one server offers it.
+
+    Attributes:
+        raw: As the server gave it.
+        server: Who offers it.
+        barred: Whether it would change a file that rules keep from the call, as far as
+            the server has said what it would change.
+    """
 
     raw: Mapping[str, Any]
     server: Server
+    barred: bool = False
 
     @property
     def title(self) -> str:
@@ -53,8 +62,7 @@ async def actions(
     """
 
     async def work(server: Server, client: Client) -> list[Action]:
-        offered = await _offered(desk, client, target, last, kind)
-        return [Action(raw, server) for raw in offered]
+        return await _offered(desk, server, client, target, last, kind)
 
     given, failures = await by_all(desk, "textDocument/codeAction", work)
     if not given:
@@ -62,9 +70,21 @@ async def actions(
     return [action for each in given for action in each][:_MOST_ACTIONS]
 
 
+def _is_barred(desk: Desk, raw: Mapping[str, Any]) -> bool:
+    try:
+        return any(map(desk.barred, touched(raw.get("edit"))))
+    except (KeyError, TypeError, AttributeError):
+        return False  # who chooses it is told what is wrong with it
+
+
 async def _offered(
-    desk: Desk, client: Client, target: Target, last: int | None, kind: str | None
-) -> list[Mapping[str, Any]]:
+    desk: Desk,
+    server: Server,
+    client: Client,
+    target: Target,
+    last: int | None,
+    kind: str | None,
+) -> list[Action]:
     try:
         known = await pulling.question(desk)(client)
         problems = list(known.items)
@@ -84,7 +104,11 @@ async def _offered(
         "context": context,
     }
     result = await client.request("textDocument/codeAction", params, until=desk.until)
-    return [each for each in result or () if isinstance(each, Mapping) and each.get("title")]
+    return [
+        Action(each, server, _is_barred(desk, each))
+        for each in result or ()
+        if isinstance(each, Mapping) and each.get("title")
+    ]
 
 
 def _span(
@@ -135,9 +159,8 @@ async def chosen(
 
         async def ask() -> Any:
             nonlocal current
-            offered = await _offered(desk, client, target, last, kind)
-            mine = [Action(raw, action.server) for raw in offered]
-            current = _pick(mine, action.title, desk)
+            offered = await _offered(desk, action.server, client, target, last, kind)
+            current = _pick(offered, action.title, desk)
             return await _edit_of(desk, client, current.raw)
 
         plan = planned(desk, client, await with_open_files(desk, client, ask))
@@ -154,7 +177,8 @@ def _pick(found: Sequence[Action], title: str, desk: Desk) -> Action:
     wanted = title.lower()
     near = [each for each in found if each.title.lower().startswith(wanted)]
     hits = same or near
-    titles = "\n".join(f"  {each.title}" for each in found[:30])
+    open_ = [each for each in found if not each.barred]
+    titles = "\n".join(f"  {each.title}" for each in open_[:30])
     if not hits:
         text = f"No server offers {title!r} there."
         text += f" These are offered:\n{titles}" if titles else " Nothing is offered there."

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from toolcrib import ToolFailure
+from toolcrib import Access, ToolFailure
 
 from .outputs import Location
 from .places import inside, path_of, real_path, shown
@@ -32,7 +32,7 @@ def is_nothing(result: Any) -> bool:
     return not result
 
 
-def nothing_barred(path: str) -> bool:
+def nothing_barred(path: str, access: Access = Access.READ) -> bool:
     """Tell of every path that no rule keeps a call from it: where there is no call."""
     return False
 

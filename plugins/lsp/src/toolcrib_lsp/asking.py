@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from toolcrib import Context, Failed, Resource, ToolFailure, Unavailable
+from toolcrib import Access, Context, Failed, Resource, ToolFailure, Unavailable
 
 from .answers import Reader, is_nothing, nothing_barred
 from .bench import Bench
@@ -97,7 +97,8 @@ class Desk:
         language: Its language.
         servers: Who serves it, in order.
         wait: Seconds to wait for a server that starts or indexes.
-        barred: Whether rules keep the call from a path that an answer names.
+        barred: Whether rules keep the call from a path that an answer names, from
+            reading it or in the way that is given besides.
     """
 
     bench: Bench
@@ -106,7 +107,7 @@ class Desk:
     servers: list[Server]
     wait: float
     _until: float
-    barred: Callable[[str], bool] = nothing_barred
+    barred: Callable[..., bool] = nothing_barred
 
     @property
     def names(self) -> str:
@@ -396,7 +397,7 @@ async def desk_of(ctx: Context, path: Path, *, wait: float, judged: bool = True)
         if bench.needs_trust(program):
             await _ask_trust(ctx, bench, program)
     desk = await desk_at(bench, place, language, programs, wait=wait)
-    desk.barred = lambda path: ctx.bars(Resource("path", path))
+    desk.barred = lambda path, access=Access.READ: ctx.bars(Resource("path", path, access))
     return desk
 
 

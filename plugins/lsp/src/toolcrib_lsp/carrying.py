@@ -18,7 +18,6 @@ from toolcrib import (
     Failed,
     PackHost,
     Refused,
-    Resource,
     Result,
     Signature,
     Text,
@@ -34,7 +33,7 @@ from .definition import bench_of
 from .edits import FileChange, Plan
 from .outputs import ChangedFile, Changes, plain
 from .places import locate, shown
-from .proposals import Proposal
+from .proposals import Proposal, permitted
 from .texts import digest_of
 
 
@@ -115,8 +114,7 @@ async def carry_out(ctx: Context, job: Job) -> Result:
     proposal = await job.make(desk)
     plan = proposal.plan
     _same_as_shown(bench, job, plan)
-    # First, for what else is refused is named.
-    _permitted(ctx, plan)
+    permitted(desk, (each.path for each in plan.files))
     _judged(getattr(ctx, "signature", None), plan)
     if not plan.files:
         said = f"{desk.place.shown}: {proposal.server} has nothing to change."
@@ -160,21 +158,6 @@ def _judged(signature: Signature | None, plan: Plan) -> None:
             "was changed. Call again."
         )
         raise Refused(text, code="lsp.path_changed")
-
-
-def _permitted(ctx: Context, plan: Plan) -> None:
-    """Refuse files that a rule keeps from the call.
-
-    Its signature names them, unless the server was too slow to say which they are.
-    """
-    kept = [each for each in plan.files if ctx.bars(Resource("path", each.path, Access.WRITE))]
-    if kept:
-        count = "a file" if len(kept) == 1 else f"{len(kept)} files"
-        text = (
-            f"The change would reach {count} that a rule keeps from this call. Nothing was "
-            "changed. Do something else, or ask the user to do it."
-        )
-        raise Refused(text, code="lsp.withheld")
 
 
 async def _written(plan: Plan, ctx: Context) -> None:

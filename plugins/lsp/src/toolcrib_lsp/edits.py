@@ -20,7 +20,7 @@ from .positions import at_units, line_starts
 from .texts import Snapshot, Texts
 
 
-__all__ = ["FileChange", "Plan", "files_of", "miscounted", "plan_of", "replaced"]
+__all__ = ["FileChange", "Plan", "files_of", "miscounted", "plan_of", "replaced", "touched"]
 
 _OWN = frozenset({"toolcrib.toml", "toolcrib.lock"})
 _MOST_FILES = 1000
@@ -146,6 +146,20 @@ def files_of(edit: Any) -> set[str]:
     """Return the files whose text an edit changes."""
     found = {path_of(uri) for uri, _, _ in _text_edits(edit)}
     return {path for path in found if path is not None}
+
+
+def touched(edit: Any) -> set[str]:
+    """Return every file that an edit changes, makes, moves or deletes, links resolved.
+
+    Raises:
+        KeyError, TypeError, AttributeError: it cannot be read.
+    """
+    uris = [uri for uri, _, _ in _text_edits(edit)]
+    steps = edit.get("documentChanges") if isinstance(edit, Mapping) else None
+    for step in steps if isinstance(steps, list) else ():
+        uris += [step[name] for name in ("uri", "oldUri", "newUri") if name in step]
+    paths = {path_of(uri) for uri in uris}
+    return {os.path.realpath(path) for path in paths if path is not None}
 
 
 def _text_edits(edit: Any) -> Iterator[tuple[Any, Sequence[Any], Any]]:

@@ -6,17 +6,17 @@ import asyncio
 import os
 import time
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import attrs
 
-from toolcrib import Failed, ToolFailure
+from toolcrib import Access, Failed, Refused, ToolFailure
 
 from .asking import Desk, Target, registered
 from .client import Client, Unsupported
 from .documents import Opened
-from .edits import Plan, files_of, plan_of
+from .edits import Plan, files_of, plan_of, touched
 from .places import inside, uri_of
 from .positions import units_of
 from .server import Server
@@ -29,6 +29,7 @@ __all__ = [
     "by_first",
     "formatted",
     "lines_span",
+    "permitted",
     "planned",
     "spot_of",
     "with_open_files",
@@ -105,6 +106,24 @@ def planned(desk: Desk, client: Client, edit: Any) -> Plan:
     return plan_of(bench.root, edit, bench.texts, client.documents, client.encoding)
 
 
+def permitted(desk: Desk, paths: Iterable[str]) -> None:
+    """Refuse a change of files that a rule keeps from the call.
+
+    Its signature names them, unless the server was too slow to say which they are.
+
+    Raises:
+        Refused: some are; they are not named.
+    """
+    kept = sum(1 for path in paths if desk.barred(path, Access.WRITE))
+    if kept:
+        count = "a file" if kept == 1 else f"{kept} files"
+        text = (
+            f"The change would reach {count} that a rule keeps from this call. Nothing was "
+            "changed. Do something else, or ask the user to do it."
+        )
+        raise Refused(text, code="lsp.withheld")
+
+
 async def with_open_files(desk: Desk, client: Client, ask: Callable[[], Awaitable[Any]]) -> Any:
     """Return an edit that changes open files only, so that it is known what was seen.
 
@@ -114,8 +133,11 @@ async def with_open_files(desk: Desk, client: Client, ask: Callable[[], Awaitabl
         edit = await ask()
         try:
             paths = {os.path.realpath(path) for path in files_of(edit)}
+            reached = touched(edit)
         except (KeyError, TypeError, AttributeError):
             return edit  # planning says what is wrong with it
+        # First, for what else is refused is named.
+        permitted(desk, reached)
         closed = sorted(
             path
             for path in paths

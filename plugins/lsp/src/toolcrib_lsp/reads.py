@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import contextlib
+
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
+
+import attrs
 
 from toolcrib import Context, Failed, Result, Signature, Text, resources
 
@@ -16,6 +20,7 @@ from .documents import Opened
 from .outputs import Hover, Hovers, Location, Locations, plain
 from .paging import page
 from .parameters import Column, Cursor, File, Limit, Line, Name, Wait
+from .peer import RemoteError
 from .spots import Spot
 
 
@@ -191,11 +196,22 @@ async def hover(
     """Say what something is: its type, signature and documentation."""
     desk = await desk_of(ctx, path, wait=wait)
     target = Target(line=line, name=name, column=column)
-    answer = await desk.first("textDocument/hover", at_spot, target=target)
+    question = _WithItsOrigin(desk)
+    answer = await desk.first(
+        "textDocument/hover", question.at, target=target, also=question.follow
+    )
     text = hover_text(answer.result)
     if not text:
         said = f"{answer.client.name} says nothing about {what_of(desk, answer)}."
         return Result(summary=said, content=[Text(said)], structured=plain(Hovers(hovers=())))
+    answer.reader.locations(question.origin)
+    if answer.reader.withheld:
+        said = (
+            f"What {what_of(desk, answer)} is, is said where it is defined, and a rule keeps "
+            "this call from that file."
+        )
+        value = Hovers(hovers=())
+        return Result(said, [Text(said)], plain(value), notes=[*answer.notes, "withheld"])
     value = Hovers(hovers=(Hover(server=answer.client.name, text=text),))
     return Result(
         summary=_first_line(text),
@@ -203,6 +219,35 @@ async def hover(
         structured=plain(value),
         notes=answer.notes,
     )
+
+
+@attrs.define
+class _WithItsOrigin:
+    """A question what something is, and from which files the answer may quote.
+
+    Signature and documentation stand where it is defined, which may be a file that rules
+    keep from the call.
+    """
+
+    desk: Desk
+    origin: Any = None
+    _at: Mapping[str, Any] = attrs.field(factory=dict)
+
+    def at(self, client: Client, opened: Opened, spot: Spot | None) -> Mapping[str, Any]:
+        """Return the parameters, and keep them."""
+        self._at = at_spot(client, opened, spot)
+        return self._at
+
+    async def follow(self, client: Client, said: Any) -> Any:
+        """Ask the one who said something where that is defined; return what it said."""
+        method, desk = "textDocument/definition", self.desk
+        if is_nothing(said) or not client.features.supports(
+            method, desk.place.path, desk.language
+        ):
+            return said
+        with contextlib.suppress(RemoteError, Unsupported):  # it is defined nowhere then
+            self.origin = await client.request(method, self._at, until=desk.until)
+        return said
 
 
 def _first_line(text: str) -> str:

@@ -145,13 +145,20 @@ async def code_actions(
     """List the fixes and refactorings that servers offer for a place."""
     desk = await desk_of(ctx, path, wait=wait)
     target = Target(line=line, name=name, column=column)
-    found = [_found(each) for each in await offers.actions(desk, target, last_line, kind)]
+    offered = await offers.actions(desk, target, last_line, kind)
+    found = [_found(each) for each in offered if not each.barred]
+    kept = len(offered) - len(found)
     lines = [_action_line(each) for each in found]
-    lines = lines or [f"Nothing is offered there by {desk.names}."]
+    other = "else " if kept else ""
+    lines = lines or [f"Nothing {other}is offered there by {desk.names}."]
+    if kept:
+        count = "1 action is" if kept == 1 else f"{kept} actions are"
+        lines.append(f"{count} left out: a rule keeps this call from files they would change.")
     return Result(
         summary=f"{len(found)} actions",
         content=[Text("\n".join(lines))],
         structured=plain(Actions(actions=tuple(found))),
+        notes=["withheld"] if kept else [],
     )
 
 
