@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import time
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -115,6 +117,46 @@ def tool(name: str, schema: dict[str, Any] | None = None, **more: Any) -> dict[s
 
 
 SERVER = Path(__file__).with_name("served.py")
+
+
+@attrs.frozen
+class Listening:
+    """Our server on a port of this machine, in a process of its own.
+
+    Attributes:
+        log: What it wrote on stderr.
+    """
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def place(self) -> tuple[str, int]:
+        found = urlsplit(self.url)
+        return str(found.hostname), int(found.port or 0)
+
+    @classmethod
+    @contextlib.contextmanager
+    def on(cls, folder: Path, tokens: Mapping[str, str], *options: str) -> Iterator[Listening]:
+        """Serve, and wait until the address is said."""
+        file, log = folder / "tokens", folder / "log"
+        file.write_text("".join(f"{name} {token}\n" for name, token in tokens.items()))
+        file.chmod(0o600)
+        command = [sys.executable, str(SERVER), str(folder), "--http", "0"]
+        command += ["--token-file", str(file), *options]
+        with log.open("wb") as stderr:
+            process = subprocess.Popen(command, stderr=stderr)
+        try:
+            end = time.monotonic() + 30
+            while not (said := [w for w in log.read_text().split() if w.startswith("http://")]):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.01)
+            yield cls(said[0], process, log)
+        finally:
+            process.terminate()
+            process.wait(10)
 
 
 class Raw:

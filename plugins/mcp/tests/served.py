@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import resource
 import subprocess
 import sys
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import attrs
 import click
@@ -207,8 +209,25 @@ def _(text: str) -> Signature:
 @click.option("--http", "address")
 @click.option("--token-file", type=click.Path(path_type=Path))
 @click.option("--task-after", type=float, default=5.0)
-def main(folder: str, address: str | None, token_file: Path | None, task_after: float) -> None:
+@click.option("--poll-after", type=float)
+@click.option("--parser", type=click.Choice(["c", "python"]), default="c")
+@click.option("--files", type=int, help="How many files the process may open.")
+@click.option("--bound", "bounds", multiple=True, help="NAME=SECONDS")
+def main(
+    *, folder: str, parser: str, files: int | None, bounds: tuple[str, ...], **options: Any
+) -> None:
     """Serve."""
+    if parser == "python":
+        sys.modules["httptools"] = None  # type: ignore[assignment] - as if it were not there
+    if files is not None:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    if bounds:
+        from toolcrib_mcp.receiving import ReceivingProtocol
+
+        for name, _, seconds in (each.partition("=") for each in bounds):
+            assert hasattr(ReceivingProtocol, name)
+            setattr(ReceivingProtocol, name, float(seconds))
     policy = Policy(
         local=[pack],
         workspace=Path(folder),
@@ -216,7 +235,6 @@ def main(folder: str, address: str | None, token_file: Path | None, task_after: 
         hide={"tools": ["desk.hidden"]},
     )
     with contextlib.suppress(KeyboardInterrupt):
-        options = {"address": address, "token_file": token_file, "task_after": task_after}
         asyncio.run(run(policy, offers=[offers], **options))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +13,7 @@ import attrs
 import httpx2
 import pytest
 
-from mcp_kit import SERVER
+from mcp_kit import Listening
 
 
 TOKENS = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
@@ -24,20 +22,8 @@ TOKENS = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """One HTTP server for all tests of this file."""
-    folder = tmp_path_factory.mktemp("attacked")
-    tokens = folder / "tokens"
-    tokens.write_text("".join(f"{name} {token}\n" for name, token in TOKENS.items()))
-    tokens.chmod(0o600)
-    command = [sys.executable, str(SERVER), str(folder), "--http", "0"]
-    command += ["--token-file", str(tokens)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    while not (line := process.stderr.readline()).startswith("serving on"):
-        assert process.poll() is None, line
-    yield line.split()[-1]
-    process.terminate()
-    process.wait(10)
-    process.stderr.close()
+    with Listening.on(tmp_path_factory.mktemp("attacked"), TOKENS) as server:
+        yield server.url
 
 
 async def _said(url: str, data: bytes) -> bytes:

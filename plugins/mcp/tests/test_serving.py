@@ -236,7 +236,7 @@ def test_one_token_cannot_keep_others_out(tmp_path: Path) -> None:
     """Its oldest idle client makes room for its next; others are not asked to."""
     from toolcrib import Policy, Toolbox
 
-    from toolcrib_mcp.gateway import Clients
+    from toolcrib_mcp.clients import Clients
 
     async def main() -> None:
         policy = Policy(workspace=tmp_path, state=tmp_path / ".state")
@@ -248,6 +248,24 @@ def test_one_token_cannot_keep_others_out(tmp_path: Path) -> None:
                 await clients.of(f"one\n{number}", "alice")
             assert await clients.of("other\n1", "bob") is other
             assert await clients.of("one\n0", "alice") is not first
+            await clients.close()
+
+    asyncio.run(main())
+
+
+def test_no_token_takes_the_room_of_another(tmp_path: Path) -> None:
+    """However many clients all others have, and whatever these keep."""
+    from toolcrib import Policy, Toolbox
+
+    from toolcrib_mcp.clients import Clients
+
+    async def main() -> None:
+        policy = Policy(workspace=tmp_path, state=tmp_path / ".state")
+        async with Toolbox(policy) as box:
+            clients = Clients(box, holders=64)
+            for number in range(63 * 16):
+                await clients.of(f"{number % 63}\n{number}", "alice")
+            assert (await clients.of("other\n1", "bob")).principal == "bob"
             await clients.close()
 
     asyncio.run(main())

@@ -4,46 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import hmac
-import json
 import os
 import socket
 import stat
 import sys
 
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any
-
-import attrs
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from .crowd import HOLDER
 from .events import Kept
-from .gateway import Clients
+from .guard import Guard, Tokens
 from .handlers import Served
 from .stdio import PipeReader, PipeWriter
 from .texts import one_line
 
 
-__all__ = [
-    "Guard",
-    "Tokens",
-    "http_app",
-    "identify_http",
-    "is_loopback",
-    "pipes",
-    "serve_stdio",
-]
+__all__ = ["http_app", "identify_http", "is_loopback", "pipes", "serve_http", "serve_stdio"]
 
-_HOLDER = "toolcrib.holder"
-_SESSION = b"mcp-session-id"
 _BODY = 4 * 1024 * 1024
-_MOST_SESSIONS = 20_000
+# So many connections are taken before the first of them is looked at, and maybe refused.
+_AT_ONCE = 32
+_QUEUED = 2048
 
 
 # -- the process's own pipes ---------------------------------------------------------
@@ -104,102 +91,6 @@ def is_loopback(host: str) -> bool:
     return host in {"127.0.0.1", "::1", "localhost"}
 
 
-@attrs.frozen
-class Tokens:
-    """Bearer tokens, kept as digests: digest → principal."""
-
-    _digests: Mapping[bytes, str]
-
-    @classmethod
-    def of(cls, tokens: Mapping[str, str]) -> Tokens:
-        """Make it from token → principal."""
-        return cls({_digest(token): name for token, name in tokens.items()})
-
-    def holder(self, header: bytes) -> tuple[str, str] | None:
-        """Return whom an Authorization header stands for, and by which token; or None."""
-        kind, _, token = header.partition(b" ")
-        if kind.lower() != b"bearer" or not token:
-            return None
-        wanted = _digest(token.strip().decode("latin-1"))
-        found = None
-        # All of them, always: how long it takes says nothing.
-        for digest, name in self._digests.items():
-            if hmac.compare_digest(digest, wanted):
-                found = name, digest.hex()[:32]
-        return found
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-
-
-class Guard:
-    """Looks at every request before the protocol does: token, and whose session it is.
-
-    Args:
-        app: What is guarded.
-        tokens: Who may come in; None for everybody on this machine.
-        clients: Whose sessions end with a DELETE.
-    """
-
-    def __init__(self, app: Any, tokens: Tokens | None, clients: Clients) -> None:
-        self._app = app
-        self._tokens = tokens
-        self._clients = clients
-        self._owners: OrderedDict[bytes, str] = OrderedDict()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request in, or answer why not."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        # Not every parser takes off the blanks that may stand around a value.
-        scope["headers"] = [(key, value.strip(b" \t")) for key, value in scope["headers"]]
-        headers = dict(scope["headers"])
-        holder: tuple[str, str] | None = ("local", "local")
-        if self._tokens is not None:
-            holder = self._tokens.holder(headers.get(b"authorization", b""))
-        if holder is None:
-            await _refuse(send, 401, "a bearer token is wanted", b"Bearer")
-            return
-        session = headers.get(_SESSION)
-        token = holder[1]
-        if session is not None and self._owners.get(session) != token:
-            await _refuse(send, 404, "no such session")
-            return
-        scope[_HOLDER] = holder
-
-        async def sent(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                for key, value in message.get("headers", ()):
-                    if key.lower() == _SESSION:
-                        self._begun(value, token)
-            await send(message)
-
-        await self._app(scope, receive, sent)
-        if scope["method"] == "DELETE" and session is not None:
-            self._owners.pop(session, None)
-            await self._clients.forget(f"{token}\n{session.decode('latin-1')}")
-
-    def _begun(self, session: bytes, token: str) -> None:
-        """Note whose a session is; the oldest are forgotten, and belong to nobody then."""
-        self._owners.setdefault(session, token)
-        while len(self._owners) > _MOST_SESSIONS:
-            self._owners.popitem(last=False)
-
-
-async def _refuse(send: Any, status: int, text: str, challenge: bytes | None = None) -> None:
-    body = json.dumps({"error": text}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    if challenge is not None:
-        headers.append((b"www-authenticate", challenge))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
 def identify_http(ctx: ServerRequestContext[Any, Any]) -> tuple[str, str]:
     """Return which client a request is of, and whom it stands for.
 
@@ -210,7 +101,7 @@ def identify_http(ctx: ServerRequestContext[Any, Any]) -> tuple[str, str]:
     request = ctx.request
     if request is None:
         return "local\nlocal", "local"
-    principal, token = request.scope.get(_HOLDER, ("local", "local"))
+    principal, token = request.scope.get(HOLDER, ("local", "local"))
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return f"{token}\n{request.headers.get('mcp-session-id', '')}", principal
     said = ctx.session.client_params
@@ -246,7 +137,7 @@ def http_app(
         event_store=Kept() if polled else None,
         retry_interval=500 if polled else None,
     )
-    return Guard(app, tokens, served.clients)
+    return Guard(app, tokens, served.clients, body=body)
 
 
 async def serve_http(
@@ -260,13 +151,22 @@ async def serve_http(
     config = uvicorn.Config(
         app,
         http=GatheringProtocol,
+        ws="none",
+        backlog=_AT_ONCE,
         log_level="warning",
         access_log=False,
         proxy_headers=False,
         server_header=False,
         lifespan="on",
     )
-    server = uvicorn.Server(config)
+
+    class Queueing(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            # The others wait where they cost no file.
+            sock.listen(_QUEUED)
+
+    server = Queueing(config)
     if stop is not None:
         waiting = asyncio.create_task(stop.wait())
         waiting.add_done_callback(lambda _: setattr(server, "should_exit", True))

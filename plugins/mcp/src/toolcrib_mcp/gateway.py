@@ -6,9 +6,7 @@ Each client has a session of its own, with its own grants, loaded tools and arti
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
-import time
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -24,7 +22,7 @@ from .channel import CURRENT, TASKS, Channel, ClientAsk, can_tasks
 from .longcalls import LongCall, LongCalls
 
 
-__all__ = ["TASK_AFTER", "Client", "Clients", "Running"]
+__all__ = ["TASK_AFTER", "Client", "Running"]
 
 Work = Callable[[Channel], Awaitable[Any]]
 
@@ -36,8 +34,6 @@ _NEEDED: dict[str, dict[str, Any]] = {
     "mcp.no_sampling": {"sampling": {}},
     "mcp.no_tasks": {"extensions": {TASKS: {}}},
 }
-_MOST_CLIENTS = 1000
-_MOST_OF_ONE = 100
 _ONCE, _ALWAYS, _NO = "allow once", "allow this and others like it", "deny"
 
 
@@ -78,7 +74,8 @@ class Client:
         self.principal = principal
         self.session: Session = toolbox.session(principal=principal, mode=mode, ask=ClientAsk())
         self.level = "debug"
-        self.used = time.monotonic()
+        self._now = toolbox.clock.monotonic
+        self.used = self._now()
         self._names = names
         self._view: tuple[Any, Any] | None = None
         self._aliases: dict[str, str] = {}
@@ -86,7 +83,7 @@ class Client:
         self._running: dict[str, Running] = {}
         self._calls = 0
         self._task_after = task_after
-        self.long = LongCalls()
+        self.long = LongCalls(toolbox.clock.time)
         self.subscribed: set[str] = set()
         self._loaded = 0
         self._opening = asyncio.Lock()
@@ -105,7 +102,7 @@ class Client:
 
     async def open(self) -> Client:
         """Open the session, once."""
-        self.used = time.monotonic()
+        self.used = self._now()
         async with self._opening:
             if not self._open:
                 await self.session.__aenter__()
@@ -157,7 +154,7 @@ class Client:
             return await self._called(channel, name, arguments)
         finally:
             self._calls -= 1
-            self.used = time.monotonic()
+            self.used = self._now()
 
     async def _called(self, channel: Channel, name: str, arguments: Mapping[str, Any]) -> Any:
         view = await self.view()
@@ -282,6 +279,7 @@ class Client:
             # Nothing can be asked of this client, so there will be one round.
             return await _alone(channel, work)
         if state is not None:
+            self._tidy()
             running = self._running.pop(state, None)
             if running is None or running.fingerprint != fingerprint:
                 message = "the request state is unknown, used, expired or of another call"
@@ -311,110 +309,19 @@ class Client:
             return running.task.result()
         self._tidy()
         state = secrets.token_urlsafe(24)
-        running.until = time.monotonic() + _WAITING
+        running.until = self._now() + _WAITING
         self._running[state] = running
         wanted = {key: one.request for key, one in running.channel.wanted.items()}
         return types.InputRequiredResult(input_requests=wanted, request_state=state)
 
     def _tidy(self) -> None:
         """Give up what nobody came back for."""
-        now = time.monotonic()
+        now = self._now()
         for state, running in list(self._running.items()):
             if running.until < now:
                 del self._running[state]
                 running.channel.end()
                 running.task.cancel()
-
-
-class Clients:
-    """The clients of a served toolbox, each by what identifies it."""
-
-    def __init__(
-        self,
-        toolbox: Toolbox,
-        *,
-        mode: str | None = None,
-        names: bool = False,
-        idle: float = 1800.0,
-        task_after: float = TASK_AFTER,
-    ) -> None:
-        self.toolbox = toolbox
-        self._options: dict[str, Any] = {
-            "mode": mode,
-            "names": names,
-            "task_after": task_after,
-        }
-        self._idle = idle
-        self._clients: dict[str, Client] = {}
-        self._headers: Mapping[str, Mapping[str, Any]] = {}
-
-    async def of(self, key: str, principal: str) -> Client:
-        """Return a client, new or known; idle ones make room."""
-        client = self._clients.get(key)
-        if client is None:
-            await self._make_room(key.partition("\n")[0])
-            # Its second request may have come meanwhile.
-            client = self._clients.get(key)
-        if client is None:
-            client = self._clients[key] = Client(self.toolbox, principal, **self._options)
-        return await client.open()
-
-    async def _make_room(self, holder: str) -> None:
-        """See to it that nobody who comes in often keeps others out.
-
-        Raises:
-            MCPError: there is no room.
-        """
-
-        def own() -> list[str]:
-            return [key for key in self._clients if key.partition("\n")[0] == holder]
-
-        idle = [key for key in own() if not self._clients[key].busy]
-        if len(own()) >= _MOST_OF_ONE and idle:
-            # Whoever has results to come back for goes last.
-            age = {key: (self._clients[key].keeps, self._clients[key].used) for key in idle}
-            await self.forget(min(age, key=age.__getitem__))
-        if len(self._clients) >= _MOST_CLIENTS:
-            await self.expire()
-        if len(own()) >= _MOST_OF_ONE or len(self._clients) >= _MOST_CLIENTS:
-            message = "too many clients are connected; try again later"
-            raise MCPError(code=types.INTERNAL_ERROR, message=message)
-
-    async def prime(self) -> None:
-        """Look at the catalog as a new client would: what is projected is kept for all."""
-        client = Client(self.toolbox, "toolcrib", **self._options)
-        try:
-            tools = await (await client.open()).tools()
-        finally:
-            await client.close()
-        self._headers = {
-            each["name"]: each["inputSchema"]
-            for each in tools
-            if _names_headers(each["inputSchema"])
-        }
-
-    def schema_with_headers(self, tool: str) -> Mapping[str, Any] | None:
-        """Return a tool's schema, if arguments of it stand in headers as well."""
-        return self._headers.get(tool)
-
-    async def expire(self) -> None:
-        """Close the sessions of clients that have not been heard of for long."""
-        old = time.monotonic() - self._idle
-        for key, client in list(self._clients.items()):
-            if client.used < old and not (client.busy or client.keeps):
-                await self.forget(key)
-
-    async def forget(self, key: str) -> None:
-        """Close a client's session."""
-        client = self._clients.pop(key, None)
-        if client is not None:
-            with contextlib.suppress(Exception):
-                await client.close()
-
-    async def close(self) -> None:
-        """Close every session."""
-        for key in list(self._clients):
-            await self.forget(key)
 
 
 def _aliases(view: Any) -> dict[str, str]:
@@ -423,13 +330,6 @@ def _aliases(view: Any) -> dict[str, str]:
     for entry in view.projected.entries:
         found.setdefault(entry.tool_id.rpartition(".")[2], []).append(entry.wire_name)
     return {name: wires[0] for name, wires in found.items() if len(wires) == 1}
-
-
-def _names_headers(schema: Any) -> bool:
-    """Tell whether a schema says that an argument stands in a header as well."""
-    if isinstance(schema, Mapping):
-        return "x-mcp-header" in schema or any(map(_names_headers, schema.values()))
-    return isinstance(schema, list) and any(map(_names_headers, schema))
 
 
 def _started(channel: Channel, work: Work) -> asyncio.Task[Any]:

@@ -30,7 +30,8 @@ from toolcrib import Toolbox
 
 from . import artifacts
 from .channel import CURRENT, TASKS, Channel
-from .gateway import Client, Clients
+from .clients import Clients
+from .gateway import Client
 from .offers import Offers
 from .taskmethods import FIRST, TaskMethods
 

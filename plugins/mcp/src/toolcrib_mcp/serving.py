@@ -98,7 +98,7 @@ async def run(
 ) -> None:
     """Serve a policy's catalog until the client, or the user, ends it; see ``serve``."""
     from .channel import ClientAgents, ClientAsk, Logs  # noqa: PLC0415 - --help does without
-    from .gateway import Clients  # noqa: PLC0415 - as above
+    from .clients import Clients  # noqa: PLC0415 - as above
 
     logs = Logs(level=logging.DEBUG)
     logger = logging.getLogger("toolcrib.pack")
@@ -107,14 +107,15 @@ async def run(
     # What tools log goes to their clients; the rest of the process hears of warnings.
     for handler in logging.getLogger().handlers:
         handler.setLevel(logging.WARNING)
+    tokens = None if address is None else _tokens(address, token_file, everybody=everybody)
     async with Toolbox(policy, ask=ClientAsk(), agents=ClientAgents()) as box:
-        clients = Clients(box, mode=mode, names=own_names, task_after=task_after)
+        options: dict[str, Any] = {"mode": mode, "names": own_names, "task_after": task_after}
+        clients = Clients(box, holders=len(tokens or ()), **options)
         try:
             await clients.prime()
             if address is None:
                 await _stdio(clients, offers)
             else:
-                tokens = _tokens(address, token_file, everybody=everybody)
                 await _http(
                     clients,
                     offers,
@@ -209,7 +210,8 @@ def _address(text: str) -> tuple[str, int]:
 
 def _tokens(address: str, token_file: Path | None, *, everybody: bool) -> Any:
     """Return who may come in; without a word about it, a new token that is shown once."""
-    from .endpoint import Tokens, is_loopback  # noqa: PLC0415 - --help does without
+    from .endpoint import is_loopback  # noqa: PLC0415 - --help does without
+    from .guard import Tokens  # noqa: PLC0415 - as above
 
     host, _ = _address(address)
     if everybody:
