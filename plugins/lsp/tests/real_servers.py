@@ -32,6 +32,7 @@ class Project:
         caller_line: Line of that function.
         anchor: Line of a use in the defining file, where files are islands.
         new_name: What it is renamed to.
+        flawed: Content of a further file, which servers offer to mend.
     """
 
     files: dict[str, str]
@@ -48,6 +49,7 @@ class Project:
     caller_line: int = 0
     anchor: int = 0
     new_name: str = "salute"
+    flawed: str = ""
 
     def make(self, folder: Path) -> None:
         """Write it."""
@@ -69,6 +71,8 @@ _TS_APP = (
 _GO_LIB = 'package main\n\nfunc greet(name string) string {\n\treturn "hi " + name\n}\n'
 _GO_APP = 'package main\n\nfunc main() {\n\tprintln(greet("x"))\n}\n'
 _C_APP = '#include "lib.h"\n\nint main(void) {\n  return greet(2);\n}\n'
+_PY_FLAWED = "import os\n\n\ndef f() -> float:\n    return sqrt(2)\n"
+_TS_FLAWED = 'import { greet } from "./lib";\n\nexport const y = gret("x");\n'
 _RS_APP = 'mod lib;\n\nfn main() {\n    println!("{}", lib::greet("x"));\n}\n'
 
 PROJECTS: dict[str, Project] = {
@@ -84,6 +88,7 @@ PROJECTS: dict[str, Project] = {
         bad=_PY_APP + "\n\nprint(undefined_name))\n",
         fixed=_PY_APP,
         fault=8,
+        flawed=_PY_FLAWED,
     ),
     "typescript": Project(
         files={
@@ -101,6 +106,7 @@ PROJECTS: dict[str, Project] = {
         bad=_TS_APP + '\nconst n: number = greet("y");\nexport default n;\n',
         fixed=_TS_APP,
         fault=7,
+        flawed=_TS_FLAWED,
     ),
     "json": Project(
         files={"lib.json": '{"greet": {"to": 1}}\n', "app.json": '{"use": [1, 2]}\n'},
@@ -112,6 +118,7 @@ PROJECTS: dict[str, Project] = {
         bad='{"use": [1, 2}\n',
         fixed='{"use": [1, 2]}\n',
         fault=1,
+        flawed='{"b": 1, "a": 2}\n',
     ),
     "html": Project(
         files={
@@ -124,6 +131,7 @@ PROJECTS: dict[str, Project] = {
         defined=2,
         used=0,
         symbol="p#greet",
+        flawed="<p>x\n",
     ),
     "css": Project(
         files={
@@ -138,6 +146,7 @@ PROJECTS: dict[str, Project] = {
         bad=".use { color: ; }\n",
         fixed=".use { color: blue; }\n",
         fault=1,
+        flawed=".x { colr: red; }\n",
         symbol=":root",
         anchor=4,
         new_name="--salute",
@@ -152,6 +161,7 @@ PROJECTS: dict[str, Project] = {
         name="greet",
         defined=2,
         used=3,
+        flawed="#!/bin/bash\necho $1\n",
     ),
     "yaml": Project(
         files={
@@ -168,6 +178,7 @@ PROJECTS: dict[str, Project] = {
         fault=2,
         symbol="base",
         anchor=4,
+        flawed="base: &unused {a: 1}\n",
     ),
     "c": Project(
         files={
@@ -191,6 +202,7 @@ PROJECTS: dict[str, Project] = {
         bad=_C_APP.replace("greet(2)", "undefined_name"),
         fixed=_C_APP,
         fault=4,
+        flawed="int other(void) {\n  return 3\n}\n",
     ),
     "go": Project(
         files={
@@ -208,6 +220,7 @@ PROJECTS: dict[str, Project] = {
         bad=_GO_APP.replace('greet("x")', "undefinedName"),
         fixed=_GO_APP,
         fault=4,
+        flawed='package main\n\nimport "os"\n\nfunc other() {}\n',
     ),
     "rust": Project(
         files={
@@ -239,6 +252,8 @@ class Case:
         lacks: Tools that it does not support.
         odd: Tools whose answer lacks something.
         silent: Tools to which it answers nothing here, though it supports them.
+        action: What it offers for the flawed file, or the start of it.
+        mended: What the file holds once that was done.
     """
 
     language: str
@@ -247,6 +262,8 @@ class Case:
     lacks: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
     odd: frozenset[str] = frozenset()
+    action: str = ""
+    mended: str = ""
 
 
 _PLACES = {"definition", "references", "implementation", "type_definition"}
@@ -256,7 +273,11 @@ _NO_TYPES = {"implementation", "type_definition", *_CALLS}
 
 
 def _python(
-    program: str, *lacks: str, silent: tuple[str, ...] = (), odd: tuple[str, ...] = ()
+    program: str,
+    *lacks: str,
+    silent: tuple[str, ...] = (),
+    odd: tuple[str, ...] = (),
+    **facts: Any,
 ) -> Case:
     return Case(
         language="python",
@@ -265,6 +286,7 @@ def _python(
         lacks=frozenset(lacks),
         silent=frozenset(silent),
         odd=frozenset(odd),
+        **facts,
     )
 
 
@@ -274,19 +296,55 @@ def _npm(language: str, program: str, *lacks: str, **facts: Any) -> Case:
 
 SERVERS: dict[str, Case] = {
     # An implementation of a function is none of it to some.
-    "basedpyright": _python("basedpyright-langserver", "format", silent=("implementation",)),
-    "pyright": _python("pyright-langserver", "format", "implementation"),
-    "ty": _python("ty", "format", silent=("implementation",)),
+    "basedpyright": _python(
+        "basedpyright-langserver",
+        "format",
+        silent=("implementation",),
+        action="Add `# pyright: ignore[reportUnusedImport]`",
+        mended=_PY_FLAWED.replace("os", "os  # pyright: ignore[reportUnusedImport]"),
+    ),
+    "pyright": _python(
+        "pyright-langserver", "format", "implementation", silent=("code_actions",)
+    ),
+    "ty": _python(
+        "ty",
+        "format",
+        silent=("implementation",),
+        action="Ignore 'unresolved-reference'",
+        mended=_PY_FLAWED.replace("(2)", "(2)  # ty: ignore[unresolved-reference]"),
+    ),
     "pyrefly": _python(
         "pyrefly",
         "format",
         silent=("implementation", "type_definition"),
         odd=("outgoing_calls",),
+        action="Remove unused import",
+        mended=_PY_FLAWED.removeprefix("import os\n"),
     ),
-    "pylsp": _python("pylsp", "implementation", *_EVERYWHERE),
-    "jedi": _python("jedi-language-server", "format", "implementation", *_CALLS),
-    "ruff": _python("ruff", "symbols", "rename", *_PLACES, *_EVERYWHERE, silent=("hover",)),
-    "typescript": _npm("typescript", "typescript-language-server"),
+    "pylsp": _python("pylsp", "implementation", *_EVERYWHERE, silent=("code_actions",)),
+    "jedi": _python(
+        "jedi-language-server",
+        "format",
+        "implementation",
+        *_CALLS,
+        silent=("code_actions",),
+    ),
+    "ruff": _python(
+        "ruff",
+        "symbols",
+        "rename",
+        *_PLACES,
+        *_EVERYWHERE,
+        silent=("hover",),
+        action="Ruff (F401): Remove unused import",
+        mended=_PY_FLAWED.removeprefix("import os\n"),
+    ),
+    "typescript": _npm(
+        "typescript",
+        "typescript-language-server",
+        action="Change spelling to 'greet'",
+        mended=_TS_FLAWED.replace("gret", "greet"),
+    ),
     "vscode-json": _npm(
         "json",
         "vscode-json-language-server",
@@ -301,6 +359,7 @@ SERVERS: dict[str, Case] = {
         *_NO_TYPES,
         "workspace_symbols",
         "code_actions",
+        "code_action",
         silent=frozenset({"definition", "references"}),
     ),
     "vscode-css": _npm(
@@ -308,8 +367,15 @@ SERVERS: dict[str, Case] = {
         "vscode-css-language-server",
         *_NO_TYPES,
         "workspace_symbols",
+        action="Rename to 'color'",
+        mended=".x { color: red; }\n",
     ),
-    "bash": _npm("shellscript", "bash-language-server", *_NO_TYPES),
+    "bash": _npm(
+        "shellscript",
+        "bash-language-server",
+        *_NO_TYPES,
+        silent=frozenset({"code_actions"}),
+    ),
     "yaml": _npm(
         "yaml",
         "yaml-language-server",
@@ -317,14 +383,24 @@ SERVERS: dict[str, Case] = {
         "references",
         "workspace_symbols",
         "format",
+        action="Delete unused anchor",
+        mended="base: {a: 1}\n",
     ),
     "clangd": _npm(
         "c",
         "clangd",
         "outgoing_calls",
         silent=frozenset({"implementation", "type_definition"}),
+        action="insert ';'",
+        mended="int other(void) {\n  return 3;\n}\n",
     ),
-    "gopls": _npm("go", "gopls", silent=frozenset({"implementation", "type_definition"})),
+    "gopls": _npm(
+        "go",
+        "gopls",
+        silent=frozenset({"implementation", "type_definition"}),
+        action="Delete import",
+        mended="package main\n\nfunc other() {}\n",
+    ),
 }
 
 

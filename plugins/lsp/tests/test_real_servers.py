@@ -63,7 +63,7 @@ class Matrix:
             return
         value = good(outcome)
         lists = [v for v in value.values() if isinstance(v, list)]
-        if lists and not any(lists) and tool not in {"diagnostics", "format", "code_actions"}:
+        if lists and not any(lists) and tool not in {"diagnostics", "format"}:
             self.silent.add(tool)
         elif tool not in self.case.odd and not right(value):
             self.wrong.append(f"{tool}: {text_of(outcome)[:600]}")
@@ -103,10 +103,10 @@ class Matrix:
             **(caller if p.caller else defined),
         )
         await self.diagnostics()
-        await self.ask("code_actions", lambda v: True, path=p.app)
         await self.ask("format", self.formatted, path=p.app)
-        if self.case.language != "html":
-            await self.rename(defined)
+        await self.rename(defined)
+        await self.actions()
+        await self.ask("status", self.running)
 
     def names(self, name, path):
         def right(value):
@@ -145,6 +145,28 @@ class Matrix:
         app = (self.fake.ws / p.app).read_text()
         if p.used and (p.name in app or new not in app):
             self.wrong.append(f"rename wrote {app}")
+
+    async def actions(self):
+        """Have a flawed file mended by what is offered for it."""
+        case, path = self.case, "flawed" + os.path.splitext(self.project.app)[1]
+        self.fake.write(path, self.project.flawed)
+
+        def offered(value):
+            usable = [each["title"] for each in value["actions"] if each["usable"]]
+            return any(each.startswith(case.action) for each in usable) == bool(case.action)
+
+        await self.ask("code_actions", offered, path=path, wait=20)
+        if case.action or "code_actions" in self.lacking:
+            action = case.action or "any"
+            await self.ask("code_action", lambda v: v["files"], path=path, action=action)
+        if (mended := (self.fake.ws / path).read_text()) != (
+            case.mended or self.project.flawed
+        ):
+            self.wrong.append(f"code_action wrote {mended}")
+
+    def running(self, value):
+        (mine,) = [each for each in value["servers"] if each["state"] == "running"]
+        return self.case.program and mine["languages"] and mine["supports"]
 
 
 def _errors(value):

@@ -469,6 +469,54 @@ def test_actions_are_listed_with_what_cannot_be_done(fake):
     ]
 
 
+@pytest.mark.parametrize(("resolves", "usable"), [(True, True), (False, False)])
+def test_command_that_is_not_run_is_usable_only_if_there_may_be_an_edit_besides(
+    fake, resolves, usable
+):
+    """A server may be asked for the edit of what it offers; one that may not has none."""
+    offered = [{"title": "Sort", "command": {"title": "", "command": "fake.sort"}}]
+    fake.plan(
+        capabilities={"codeActionProvider": {"resolveProvider": resolves}},
+        methods={"textDocument/codeAction": [[{"reply": offered}]]},
+    )
+
+    async def scenario(call):
+        return await call("code_actions", path="a.src")
+
+    (found,) = good(fake.run(scenario))["actions"]
+    assert found["usable"] is usable
+    assert found["reason"] == ("" if usable else "it runs the command fake.sort")
+
+
+def told(fake, arguments):
+    """Do an action whose command an editor carries out by itself."""
+    offered = [{"title": "Tell it", "command": "fake.told", "arguments": arguments}]
+    fake.settings["servers"]["fake"]["told_commands"] = ["fake.told"]
+    fake.plan(
+        capabilities={"codeActionProvider": True},
+        methods={"textDocument/codeAction": [[{"reply": offered}]]},
+    )
+    outcome, asked = act(fake, action="Tell it", line=1)
+    assert not fake.logged("workspace/executeCommand")
+    return outcome, asked
+
+
+def test_edit_that_a_command_bears_is_shown_and_written(fake):
+    """The server could not run the command: it is the editor's."""
+    edits = [{"range": span(0, 4, 7), "newText": "uno"}]
+    outcome, (question,) = told(fake, [(fake.ws / "a.src").as_uri(), 1, edits])
+    assert outcome.ok, outcome.text
+    assert "-def one\n+def uno" in question.preview
+    assert (fake.ws / "a.src").read_text() == "def uno\none two\n"
+
+
+@pytest.mark.parametrize("arguments", [None, [], ["x"], [1, 2, 3], "abc"])
+def test_command_that_bears_no_edit_writes_nothing(fake, arguments):
+    outcome, _ = told(fake, arguments)
+    assert outcome.code in {"lsp.bad_edit", "lsp.outside"}
+    assert (fake.ws / "a.src").read_text() == "def one\none two\n"
+
+
 @pytest.mark.parametrize("title", ["Fix it", "fix it later", "Propose it"])
 def test_action_is_shown_and_done(fake, title):
     with_actions(fake)

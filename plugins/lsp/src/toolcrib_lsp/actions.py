@@ -35,11 +35,13 @@ class Action:
         server: Who offers it.
         barred: Whether it would change a file that rules keep from the call, as far as
             the server has said what it would change.
+        resolvable: Whether the server can be asked for an edit that is not there yet.
     """
 
     raw: Mapping[str, Any]
     server: Server
     barred: bool = False
+    resolvable: bool = False
 
     @property
     def title(self) -> str:
@@ -47,9 +49,25 @@ class Action:
         return str(self.raw.get("title", ""))[:300]
 
     @property
-    def is_command(self) -> bool:
-        """Whether it is nothing but a command."""
-        return isinstance(self.raw.get("command"), str)
+    def command(self) -> str:
+        """The command that would have to be run for its edit; empty if there is none."""
+        name = self.raw.get("command")
+        if isinstance(name, str):
+            return name
+        if not isinstance(name, Mapping) or self.raw.get("edit") or self.resolvable:
+            return ""
+        return str(name.get("command"))
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be done, as far as that can be told before; empty if it can."""
+        disabled = self.raw.get("disabled")
+        if isinstance(disabled, Mapping):
+            return str(disabled.get("reason") or "the server says so")
+        spec = self.server.program.spec
+        if not self.command or self.command in spec.edit_commands | spec.told_commands:
+            return ""
+        return f"it runs the command {self.command}"
 
 
 async def actions(
@@ -104,8 +122,9 @@ async def _offered(
         "context": context,
     }
     result = await client.request("textDocument/codeAction", params, until=desk.until)
+    resolvable = _resolves(desk, client)
     return [
-        Action(each, server, _is_barred(desk, each))
+        Action(each, server, _is_barred(desk, each), resolvable)
         for each in result or ()
         if isinstance(each, Mapping) and each.get("title")
     ]
@@ -193,15 +212,18 @@ def _pick(found: Sequence[Action], title: str, desk: Desk) -> Action:
     return hits[0]
 
 
+def _resolves(desk: Desk, client: Client) -> bool:
+    method = "textDocument/codeAction"
+    options = client.features.options(method, desk.place.path, desk.language)
+    return isinstance(options, Mapping) and bool(options.get("resolveProvider"))
+
+
 async def _edit_of(desk: Desk, client: Client, raw: Mapping[str, Any]) -> Any:
     """Return the edit of an action: in it, resolved, or proposed by its command."""
     action = raw
-    if "edit" not in raw and not isinstance(raw.get("command"), str):
-        options = client.features.options(
-            "textDocument/codeAction", desk.place.path, desk.language
-        )
-        if isinstance(options, Mapping) and options.get("resolveProvider"):
-            action = await client.request("codeAction/resolve", dict(raw), until=desk.until)
+    plain = "edit" not in raw and not isinstance(raw.get("command"), str)
+    if plain and _resolves(desk, client):
+        action = await client.request("codeAction/resolve", dict(raw), until=desk.until)
     edit = action.get("edit") if isinstance(action, Mapping) else None
     if edit:
         return edit
@@ -215,8 +237,10 @@ async def _edit_of(desk: Desk, client: Client, raw: Mapping[str, Any]) -> Any:
 
 
 async def _by_command(desk: Desk, client: Client, command: Mapping[str, Any]) -> Any:
-    """Run a command that is known to do nothing but propose an edit, and keep the edit."""
+    """Return the edit that a command bears, or that it is known to do nothing but propose."""
     name = str(command.get("command"))
+    if name in client.spec.told_commands:
+        return _told(client, command)
     if name not in client.spec.edit_commands:
         text = (
             f"This action runs the command {name!r} in {client.name}, which may do more than "
@@ -238,3 +262,14 @@ async def _by_command(desk: Desk, client: Client, command: Mapping[str, Any]) ->
         return proposed[0]
     changes = [each for edit in proposed for each in edit.get("documentChanges") or ()]
     return {"documentChanges": changes}
+
+
+def _told(client: Client, command: Mapping[str, Any]) -> Any:
+    """Return the edit that stands in the arguments of a command."""
+    try:
+        uri, version, edits = command["arguments"]
+    except (KeyError, TypeError, ValueError):
+        text = f"The command of {client.name} cannot be read. Nothing was changed."
+        raise Failed(text, code="lsp.bad_edit") from None
+    document = {"uri": uri, "version": version}
+    return {"documentChanges": [{"textDocument": document, "edits": edits}]}

@@ -33,6 +33,8 @@ class ServerSpec:
         opening: Seconds after a file was opened in which an empty answer is doubted.
         quiet: Seconds without news after which pushed diagnostics are complete.
         edit_commands: Commands of it that do nothing but propose an edit.
+        told_commands: Commands that an editor carries out by itself: their arguments are a
+            document, its version and the edits.
         looked: What it logs when it has looked for the files of the workspace.
         indexes: Whether it also needs its index to find a definition.
         counts: In what it counts columns where that is not what it says.
@@ -52,6 +54,7 @@ class ServerSpec:
     opening: float = 0.4
     quiet: float = 0.3
     edit_commands: frozenset[str] = frozenset()
+    told_commands: frozenset[str] = frozenset()
     looked: str = ""
     indexes: bool = False
     counts: Literal["", "utf-8", "utf-16", "utf-32"] = ""
@@ -163,6 +166,7 @@ KNOWN: tuple[ServerSpec, ...] = (
         install="npm install -g vscode-langservers-extracted",
         options={"provideFormatter": True},
         settings={name: {"validate": True} for name in _STYLE},
+        told_commands=frozenset({"_css.applyCodeAction"}),
     ),
     ServerSpec(
         name="bash",

@@ -140,6 +140,7 @@ class _Reader:
             "languages": _words,
             "roots": _words,
             "edit_commands": lambda v: frozenset(_words(v)),
+            "told_commands": lambda v: frozenset(_words(v)),
             "install": _text,
             "slot": _slot,
             "trust": _trust,

@@ -166,21 +166,13 @@ code_actions.signature(reading)
 
 
 def _found(action: offers.Action) -> ActionFound:
-    disabled = action.raw.get("disabled")
-    reason = str(disabled.get("reason", "")) if isinstance(disabled, dict) else ""
-    usable = not isinstance(disabled, dict)
-    if (
-        action.is_command
-        and action.raw["command"] not in action.server.program.spec.edit_commands
-    ):
-        usable, reason = False, f"it runs the command {action.raw['command']}"
     return ActionFound(
         title=action.title,
         kind=str(action.raw.get("kind") or ""),
         server=action.server.name,
         preferred=bool(action.raw.get("isPreferred")),
-        usable=usable,
-        reason=reason,
+        usable=not action.reason,
+        reason=action.reason,
     )
 
 
