@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import attrs
 import httpx2
@@ -22,6 +23,10 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_kit import Raw, until
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from toolcrib import Context, Pack, Policy, Toolbox
+from toolcrib.host import SystemClock
+
+from toolcrib_mcp.channel import ClientAsk
 
 
 SERVER = Path(__file__).with_name("served.py")
@@ -234,8 +239,6 @@ def test_clients_without_sessions_are_told_apart_by_token_and_name(port: Port) -
 
 def test_one_token_cannot_keep_others_out(tmp_path: Path) -> None:
     """Its oldest idle client makes room for its next; others are not asked to."""
-    from toolcrib import Policy, Toolbox
-
     from toolcrib_mcp.clients import Clients
 
     async def main() -> None:
@@ -255,8 +258,6 @@ def test_one_token_cannot_keep_others_out(tmp_path: Path) -> None:
 
 def test_no_token_takes_the_room_of_another(tmp_path: Path) -> None:
     """However many clients all others have, and whatever these keep."""
-    from toolcrib import Policy, Toolbox
-
     from toolcrib_mcp.clients import Clients
 
     async def main() -> None:
@@ -532,5 +533,90 @@ def test_a_round_belongs_to_its_call_and_its_client(port: Port) -> None:
             assert not (await again(alice, first.request_state)).is_error
             with pytest.raises(MCPError, match="state"):
                 await again(alice, first.request_state)
+
+    asyncio.run(main())
+
+
+class Later(SystemClock):
+    """The machine's clock, and what a test adds to it."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(290, "hello Ada"), (310, "expired")])
+def test_a_round_that_nobody_comes_back_for_is_given_up(
+    tmp_path: Path, seconds: float, said: str
+) -> None:
+    """Its tool is stopped, and what is answered later is told so."""
+    from toolcrib_mcp.clients import Clients
+    from toolcrib_mcp.handlers import Served
+
+    pack, clock, over = Pack("desk"), Later(), []
+
+    @pack.tool(effects=())
+    async def wonder(ctx: Context) -> str:
+        """Ask who it is."""
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        try:
+            values = await ctx.ask.form("Who are you?", schema)
+        finally:
+            over.append(clock.ahead)
+        return f"hello {(values or {}).get('name')}"
+
+    async def elicit(_: Any, params: Any) -> types.ElicitResult:
+        clock.ahead = seconds
+        return types.ElicitResult(action="accept", content={"name": "Ada"})
+
+    async def main() -> str:
+        policy = Policy(local=[pack], workspace=tmp_path, state=tmp_path / ".state")
+        async with Toolbox(policy, clock=clock, ask=ClientAsk()) as box:
+            clients = Clients(box)
+            served = Served(clients, lambda _: ("one", "ada"))
+            async with Client(served.server, elicitation_callback=elicit) as client:
+                try:
+                    return str((await client.call_tool("desk_wonder", {})).content)
+                except MCPError as error:
+                    return str(error)
+                finally:
+                    await until(lambda: over)
+                    await clients.close()
+
+    assert said in asyncio.run(main())
+
+
+def test_connections_are_taken_when_the_address_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads it may come at once."""
+    import socket
+
+    import click
+
+    from toolcrib_mcp.serving import run
+
+    async def main() -> None:
+        reached = asyncio.Event()
+
+        def said(text: str, **_: Any) -> None:
+            place = urlsplit(text.rsplit(maxsplit=1)[-1])
+            socket.create_connection((place.hostname, place.port), timeout=5).close()
+            reached.set()
+
+        monkeypatch.setattr(click, "echo", said)
+        policy = Policy(workspace=tmp_path, state=tmp_path / ".state")
+        serving = asyncio.create_task(run(policy, address="127.0.0.1:0", everybody=True))
+        await asyncio.wait(
+            [serving, asyncio.ensure_future(reached.wait())],
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        assert reached.is_set(), serving.exception()
+        serving.cancel()
+        await asyncio.wait([serving])
 
     asyncio.run(main())

@@ -161,26 +161,32 @@ async def _http(
 
     host, port = _address(address)
     served = Served(clients, endpoint.identify_http, offers=offers, poll_after=poll_after)
+    with _listening(host, port) as sock:
+        port = sock.getsockname()[1]
+        app = endpoint.http_app(served, host=host, port=port, **options)
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"serving on http://{shown}:{port}/mcp", err=True)
+        watcher = asyncio.create_task(_watch(served))
+        try:
+            await endpoint.serve_http(app, sock)
+        finally:
+            watcher.cancel()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket on which connections wait: whoever reads the address may come at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, accepted connections do not wait to gather small writes.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
-        # From here on connections wait: whoever reads the address may come at once.
         sock.listen(2048)
     except OSError as error:
+        sock.close()
         message = f"{host}:{port}: {error.strerror}"
         raise click.ClickException(message) from error
-    port = sock.getsockname()[1]
-    app = endpoint.http_app(served, host=host, port=port, **options)
-    shown = f"[{host}]" if ":" in host else host
-    click.echo(f"serving on http://{shown}:{port}/mcp", err=True)
-    watcher = asyncio.create_task(_watch(served))
-    try:
-        await endpoint.serve_http(app, sock)
-    finally:
-        watcher.cancel()
+    return sock
 
 
 async def _watch(served: Any) -> None:
