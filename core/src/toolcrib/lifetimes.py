@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from .errors import DeclarationError, Unavailable
 
 
-__all__ = ["Lifetimes", "finished"]
+__all__ = ["Lifetimes"]
 
 
 class _Owner:
@@ -134,22 +134,3 @@ def guard_cycle(chain: tuple[Any, ...], resource: Any) -> None:
         names = " → ".join(r.name for r in (*chain, resource))
         text = f"resources need each other in a circle: {names}"
         raise DeclarationError(text)
-
-
-async def finished(work: Awaitable[None]) -> None:
-    """Do work to its end although this task is cancelled meanwhile; then be cancelled.
-
-    Closing must not stop in the middle: what is not closed then never is.
-    """
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled:
-        if not task.cancelled():
-            task.exception()  # It is looked at, so that nobody warns of it.
-        raise asyncio.CancelledError
-    task.result()

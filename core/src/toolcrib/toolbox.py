@@ -210,7 +210,7 @@ class Toolbox:
         stack, self._opened = self._opened, None
         if stack is None:
             return
-        from .lifetimes import finished  # noqa: PLC0415 - see above
+        from .undisturbed import finished  # noqa: PLC0415 - see above
 
         await finished(self._close(stack, asyncio.current_task()))
 

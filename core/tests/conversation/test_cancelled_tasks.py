@@ -91,3 +91,86 @@ def test_a_call_may_be_made_while_its_task_is_being_cancelled(run):
 
     assert run(scenario, pack)
     assert [outcome.status for outcome in tidied] == ["ok"]
+
+
+def test_end_of_a_call_is_recorded_though_its_task_is_cancelled_while_the_result_is_kept(run):
+    """It did run; without a record of that nobody would know after a restart."""
+    pack = Pack("wordy")
+
+    @pack.tool(effects=())
+    async def talk(ctx: Context) -> str:
+        """Talk, and have the task cancelled as soon as it waits for something."""
+        asyncio.get_running_loop().call_soon(asyncio.current_task().cancel)
+        return "word " * 60_000
+
+    async def scenario(session):
+        task = asyncio.ensure_future(session.call("wordy.talk"))
+        await asyncio.wait([task])
+        ledger = session.toolbox.ledger
+        (receipt,) = ledger.receipts("c")
+        content = ledger.recorded(receipt.call_id).result.content
+        (whole,) = [block.digest for block in content if block.type == "artifact"]
+        page = await session.call("crib.read", {"artifact": whole})
+        return task.cancelled(), receipt.status, page.status
+
+    assert run(scenario, pack) == (True, "ok", "ok")
+
+
+def test_end_of_a_call_is_recorded_though_its_task_is_cancelled_while_it_is_reviewed(run):
+    """The reviewer has its say first."""
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    pack = Pack("slow")
+
+    @pack.review
+    async def look(call, outcome):
+        asked.set()
+        await answer.wait()
+
+    @pack.tool(effects=())
+    async def work(ctx: Context) -> str:
+        """Work."""
+        return "done"
+
+    async def scenario(session):
+        task = asyncio.ensure_future(session.call("slow.work"))
+        await asked.wait()
+        task.cancel()
+        await asyncio.sleep(0)
+        still = not task.done()
+        answer.set()
+        await asyncio.wait([task])
+        (receipt,) = session.toolbox.ledger.receipts("c")
+        return still, task.cancelled(), receipt.status
+
+    assert run(scenario, pack, reviewers=["slow"]) == (True, True, "ok")
+
+
+def test_end_of_a_call_is_recorded_without_its_result_if_the_loop_ends_while_it_is_kept(run):
+    """asyncio.run cancels every task; what the effect came to is known all the same."""
+    asked = asyncio.Event()
+    pack = Pack("slow")
+
+    @pack.review
+    async def look(call, outcome):
+        asked.set()
+        await asyncio.Event().wait()
+
+    @pack.tool(effects=())
+    async def work(ctx: Context) -> str:
+        """Work."""
+        return "done"
+
+    async def scenario(session):
+        call = asyncio.ensure_future(session.call("slow.work"))
+        await asked.wait()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        await asyncio.wait([call])
+        ledger = session.toolbox.ledger
+        (receipt,) = ledger.receipts("c")
+        return call.cancelled(), receipt.status, ledger.recorded(receipt.call_id).result
+
+    cancelled, status, result = run(scenario, pack, reviewers=["slow"])
+    assert (cancelled, status, result.content) == (True, "ok", ())
+    assert "could not be kept" in result.notes[0]

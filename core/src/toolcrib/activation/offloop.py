@@ -81,8 +81,9 @@ class _Job:
             self.loop.call_soon_threadsafe(self.settle, value, error)
 
     def settle(self, value: Any, error: BaseException | None) -> None:
-        # A pair, because a future treats some exceptions as its own.
-        if not self.future.done():
+        # A pair, because a future treats some exceptions as its own. Nobody may wait any
+        # more, and a signal may cancel it between any two steps.
+        with contextlib.suppress(asyncio.InvalidStateError):
             self.future.set_result((value, error))
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from toolcrib import admission, execution, permission, record
-from toolcrib.activation.activepack import ActivePack
 from toolcrib.codes import refuse
 from toolcrib.errors import AnsweredError
 from toolcrib.events import Event
@@ -19,7 +18,7 @@ from toolcrib.host import RunContext, _Diagnostics
 from toolcrib.outcome import Outcome, Refusal
 from toolcrib.question import Allow, AllowRule, Deny
 
-from . import keeping, submission
+from . import concluding, submission
 
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from toolcrib.context import PackHost
     from toolcrib.execution import CancelToken, Terms
     from toolcrib.question import Decision
-    from toolcrib.toolbox import Toolbox
 
     from .item import Item
     from .runnable import RunnablePack
@@ -211,15 +209,9 @@ async def _executed(
         terms=_terms(session, item, pack, sink),
         token=item.token,
     )
-    outcome = await _finished(session, item, outcome, notes, pack.id)
-    facts: Any = _scrubbed(toolbox, diagnostics.facts) if diagnostics.facts else None
-    if not record.end(toolbox.ledger, outcome, diagnostics=facts):
-        result = attrs.evolve(
-            outcome.result,
-            notes=(*outcome.result.notes, "not recorded: the ledger could not be written"),
-        )
-        outcome = attrs.evolve(outcome, result=result)
-    return outcome
+    return await concluding.concluded(
+        session, item, outcome, diagnostics=diagnostics, notes=notes
+    )
 
 
 def _context(
@@ -270,7 +262,7 @@ def _terms(session: Session, item: Item, pack: RunnablePack, sink: Sink | None) 
             await pack.verify(tool.id, "check_output", function)
 
         def late(outcome: Outcome) -> None:
-            toolbox.ledger.late(_without_secrets(toolbox, outcome))
+            toolbox.ledger.late(concluding.without_secrets(toolbox, outcome))
 
         terms = session.terms[tool.id] = execution.Terms(
             session=session.id,
@@ -302,47 +294,12 @@ def _reporter(session: Session, item: Item, sink: Sink | None) -> Report:
             item,
             sink,
             "call.progress",
-            message=_scrubbed(session.toolbox, message),
+            message=concluding.scrubbed(session.toolbox, message),
             progress=progress,
             total=total,
         )
 
     return report
-
-
-async def _finished(
-    session: Session, item: Item, outcome: Outcome, notes: list[str], pack_id: str
-) -> Outcome:
-    """Add notes, let reviewers look, obey directives, keep the whole of what is too long."""
-    if notes:
-        result = attrs.evolve(outcome.result, notes=(*outcome.result.notes, *notes))
-        outcome = attrs.evolve(outcome, result=result)
-    admitted = item.admitted
-    if admitted is None:  # pragma: no cover - it ran
-        raise AssertionError
-    for name in session.toolbox.policy.reviewers:
-        reviewer = await session.toolbox.activate(name)
-        if isinstance(reviewer, ActivePack):
-            answer = await reviewer.review(admitted, outcome)
-            outcome = permission.reviewed(outcome, answer, reviewer=name)
-    if session.toolbox.policy.secrets:
-        outcome = _without_secrets(session.toolbox, outcome)
-    if outcome.result.directives:
-        outcome = session.directions.take(admitted.tool, pack_id, outcome)
-    if keeping.is_short(outcome.result):
-        return outcome
-    return await keeping.bounded(session, admitted.tool, outcome)
-
-
-def _without_secrets(toolbox: Toolbox, outcome: Outcome) -> Outcome:
-    secrets = toolbox.secrets
-    return outcome if secrets is None else secrets.scrubber.outcome(outcome)
-
-
-def _scrubbed(toolbox: Toolbox, value: Any) -> Any:
-    """Return a value that a handler said without the secrets that were given out."""
-    secrets = toolbox.secrets
-    return value if secrets is None else secrets.scrubber.value(value)
 
 
 def _ending(item: Item) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from toolcrib.call import Call
 from toolcrib.errors import StageError
 from toolcrib.events import Event
 from toolcrib.execution import LoopGuard
-from toolcrib.lifetimes import Lifetimes, finished
+from toolcrib.lifetimes import Lifetimes
 from toolcrib.outcome import Outcome, Refusal, Result
 from toolcrib.question import Question
+from toolcrib.undisturbed import finished
 from toolcrib.vocabulary import Audience, Mode
 
 from . import asking, keeping, restoring, running, showing, submission
@@ -440,9 +441,8 @@ class Session:
     def host_of(self, pack: str) -> PackHost:
         """Return what a pack is given in this session."""
         host = self.toolbox.host_of(pack)
-        if self.workspace is self.toolbox.workspace:
-            return host
-        return attrs.evolve(host, workspace=self.workspace)
+        here = self.workspace
+        return host if here is self.toolbox.workspace else attrs.evolve(host, workspace=here)
 
     def lifetimes_of(self, scope: str) -> Lifetimes:
         """Return the open resources of a scope."""

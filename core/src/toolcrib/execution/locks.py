@@ -322,11 +322,13 @@ class Locks:
         self._lanes.pop(waiter.claims)
         self._count -= 1
         self._waiting.add(waiter.claims, -1)
-        if waiter.future.cancelled():
-            # It was cancelled a moment ago and has not withdrawn yet: it is out of
-            # line, and gets nothing.
+        try:
+            # No look before: a signal may cancel it between any two steps.
+            waiter.future.set_result(None)
+        except asyncio.InvalidStateError:
+            # It was cancelled and has not withdrawn yet: it is out of line, and gets
+            # nothing.
             waiter.left = True
             return
         self._held.add(waiter.claims)
         waiter.granted = True
-        waiter.future.set_result(None)

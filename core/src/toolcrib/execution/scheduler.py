@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -285,9 +286,11 @@ class Scheduler:
             return False
         self._lines[session][best.pack].popleft()
         self._tidy(session, best.pack)
-        if best.future is not None and not best.future.done():
-            self._start(best)
-            best.future.set_result(None)
+        if best.future is not None:
+            # No look before: a signal may cancel it between any two steps.
+            with contextlib.suppress(asyncio.InvalidStateError):
+                best.future.set_result(None)
+                self._start(best)
         return True
 
 

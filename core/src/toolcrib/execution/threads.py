@@ -8,6 +8,7 @@ are daemons, so a stuck one does not hold up the end of the program.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 
 from collections import deque
@@ -53,8 +54,10 @@ class Job:
         """Tell whoever waits; runs on the event loop."""
         if self.late is not None:
             self.late(self)
-        elif not self.future.done():
-            self.future.set_result(None)
+        else:
+            # Nobody may wait any more, and a signal may cancel it between any two steps.
+            with contextlib.suppress(asyncio.InvalidStateError):
+                self.future.set_result(None)
 
 
 class _Mail:
