@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import threading
+
 import pytest
 
 from toolcrib import Context, Pack
@@ -165,3 +169,29 @@ def test_a_rewrite_is_told_to_who_watches(run):
     ((_, data),) = [each for each in heard if each[0] == "guard.rewrote"]
     assert data["guard"] == "warden"
     assert data["digest"].startswith("sha256:")
+
+
+def test_guard_that_was_begun_in_a_thread_for_a_cancelled_task_leaves_nothing_to_warn_of(run):
+    """A first look is taken in a thread; what it gives to await comes too late then."""
+    begun, go, made = threading.Event(), threading.Event(), []
+
+    async def answer():
+        return None
+
+    def slow(call):
+        begun.set()
+        go.wait()
+        made.append(answer())
+        return made[0]
+
+    async def scenario(session):
+        task = asyncio.ensure_future(_call(session))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        await asyncio.wait([task])
+        go.set()
+        while not made or inspect.getcoroutinestate(made[0]) != inspect.CORO_CLOSED:
+            await asyncio.sleep(0)
+        return task.cancelled()
+
+    assert run(scenario, shell([]), guard(slow), guards=["warden"])

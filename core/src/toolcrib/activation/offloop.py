@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import queue
 import threading
 
@@ -83,8 +84,17 @@ class _Job:
     def settle(self, value: Any, error: BaseException | None) -> None:
         # A pair, because a future treats some exceptions as its own. Nobody may wait any
         # more, and a signal may cancel it between any two steps.
-        with contextlib.suppress(asyncio.InvalidStateError):
+        try:
             self.future.set_result((value, error))
+        except asyncio.InvalidStateError:
+            _drop(value)
+
+
+def _drop(value: Any) -> None:
+    """Close what came too late and would be warned of, as nobody awaits it any more."""
+    for part in value if isinstance(value, tuple) else (value,):
+        if inspect.iscoroutine(part):
+            part.close()
 
 
 class Threads:
