@@ -133,6 +133,12 @@ def test_hover_on_what_another_file_defines_is_shown(fake):
     assert "what a.src says" in text_of(outcome)
 
 
+def test_hover_costs_one_question_where_no_rule_speaks_of_files(fake):
+    outcome = ask(fake, "hover", "deny *(url=https://x/**)", path="b.src", name="one")
+    assert text_of(outcome) == "word one"
+    assert fake.logged("textDocument/definition") == []
+
+
 FAULT = {"error": {"code": -32603, "message": "inner fault"}}
 
 

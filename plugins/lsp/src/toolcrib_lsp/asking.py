@@ -98,7 +98,8 @@ class Desk:
         servers: Who serves it, in order.
         wait: Seconds to wait for a server that starts or indexes.
         barred: Whether rules keep the call from a path that an answer names, from
-            reading it or in the way that is given besides.
+            reading it or in the way that is given besides; of an empty path, whether
+            they might keep it from any.
     """
 
     bench: Bench

@@ -241,9 +241,10 @@ class _WithItsOrigin:
     async def follow(self, client: Client, said: Any) -> Any:
         """Ask the one who said something where that is defined; return what it said."""
         method, desk = "textDocument/definition", self.desk
-        if is_nothing(said) or not client.features.supports(
-            method, desk.place.path, desk.language
-        ):
+        # Where no rule could keep the call from any file, nothing need be asked.
+        if is_nothing(said) or not desk.barred(""):
+            return said
+        if not client.features.supports(method, desk.place.path, desk.language):
             return said
         with contextlib.suppress(RemoteError, Unsupported):  # it is defined nowhere then
             self.origin = await client.request(method, self._at, until=desk.until)
