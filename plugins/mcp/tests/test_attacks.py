@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 
 from collections.abc import Iterator
@@ -13,17 +14,32 @@ import attrs
 import httpx2
 import pytest
 
+from line_kit import TOKENS, Line, called
 from mcp_kit import Listening
+from mcp_types import JSONRPCResponse
 
-
-TOKENS = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
+from toolcrib_mcp.events import Log
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One HTTP server for all tests of this file."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
+    """One HTTP server for most tests of this file."""
     with Listening.on(tmp_path_factory.mktemp("attacked"), TOKENS) as server:
-        yield server.url
+        yield server
+
+
+@pytest.fixture
+def url(server: Listening) -> str:
+    """Its address."""
+    return server.url
+
+
+@pytest.fixture(scope="module")
+def polled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
+    """A server whose clients have to come back for the answers of long calls."""
+    folder = tmp_path_factory.mktemp("polled")
+    with Listening.on(folder, TOKENS, "--poll-after", "0.1") as server:
+        yield server
 
 
 async def _said(url: str, data: bytes) -> bytes:
@@ -161,3 +177,178 @@ def test_a_number_that_another_client_uses_too_cancels_nothing_of_it(url: str) -
             assert (await asked)["result"]["content"][0]["text"] == "the work is done"
 
     asyncio.run(main())
+
+
+# -- the numbers of requests -----------------------------------------------------------
+
+
+def test_an_id_that_is_under_way_is_not_used_again(server: Listening) -> None:
+    """As a number or as text; the first request is answered, and then it is free."""
+
+    async def main() -> None:
+        async with Line.open(server) as one, Line.open(server) as two:
+            session = {"Mcp_Session_Id": await one.session("alice")}
+            work = called("work", {"seconds": 0.5})
+            call = {"id": 5, "method": "tools/call", "params": work}
+            one.writer.write(one.request("alice", call, **session))
+            await one.until(b"text/event-stream")
+            for again in (5, "5"):
+                two.writer.write(two.request("alice", {**call, "id": again}, **session))
+                head, body = await two.answer()
+                assert head.startswith(b"http/1.1 400")
+                assert b"under way" in body
+            assert b"the work is done" in await one.until(b"done")
+        async with Line.open(server) as three:
+            echo = {"id": 5, "method": "ping"}
+            for _ in range(20):
+                three.writer.write(three.request("alice", echo, **session))
+                assert (await three.answer())[0].startswith(b"http/1.1 200")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("number", ["1.5", "1.0", "null", "true", "{}", "[1]"])
+def test_an_id_that_is_none_is_refused(server: Listening, number: str) -> None:
+    """It would be taken for something that wants no answer, and waited for in vain."""
+
+    async def main() -> None:
+        async with Line.open(server) as line:
+            session = await line.session("alice")
+            body = f'{{"jsonrpc": "2.0", "id": {number}, "method": "ping"}}'.encode()
+            head = line.head("alice", len(body), Mcp_Session_Id=session)
+            line.writer.write(head + body)
+            head, said = await line.answer()
+            assert head.startswith(b"http/1.1 400")
+            assert json.loads(said)["error"]["message"].startswith("the id of a request")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("body", [b"[]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]'])
+def test_a_batch_is_refused_in_words(server: Listening, body: bytes) -> None:
+    """Within a session, and where one would begin."""
+
+    async def main() -> None:
+        async with Line.open(server) as line:
+            session = {"Mcp_Session_Id": await line.session("alice")}
+            for more in (session, {}):
+                line.writer.write(line.head("alice", len(body), **more) + body)
+                head, said = await line.answer()
+                assert head.startswith(b"http/1.1 400")
+                assert "by itself" in json.loads(said)["error"]["message"]
+
+    asyncio.run(main())
+
+
+# -- streams ---------------------------------------------------------------------------
+
+
+async def _stream(line: Line, who: str, session: str, **more: str) -> bytes:
+    """Ask for a stream of a session, and return the head of the answer."""
+    line.writer.write(line.head(who, 0, method="GET", Mcp_Session_Id=session, **more))
+    return await line.until(b"\r\n\r\n")
+
+
+def test_a_session_has_one_stream(server: Listening) -> None:
+    """A second one is refused, by whomever it is asked for, and the first one goes on."""
+
+    async def main() -> None:
+        async with Line.open(server) as one, Line.open(server) as two, Line.open(server) as bob:
+            session = await one.session("alice")
+            assert (await _stream(one, "alice", session)).startswith(b"HTTP/1.1 200")
+            for _ in range(3):
+                assert (await _stream(two, "alice", session)).startswith(b"HTTP/1.1 409")
+            assert (await _stream(bob, "bob", session)).startswith(b"HTTP/1.1 404")
+            await two.called("alice", session, "touch")
+            assert not one.reader.at_eof()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("place", ["1", "\xb2", "9" * 5000, "-1", "x"])
+def test_who_comes_back_to_nothing_is_sent_nothing(
+    server: Listening, polled: Listening, place: str
+) -> None:
+    """Neither where nothing is kept, nor for a place that is none; and nothing breaks."""
+
+    async def main(server: Listening) -> None:
+        before = server.log.read_text()
+        async with Line.open(server) as line, Line.open(server) as other:
+            session = await other.session("alice")
+            head = await _stream(line, "alice", session, Last_Event_Id=place)
+            assert head.startswith(b"HTTP/1.1 200")
+            assert b"hello" in await other.called("alice", session, "echo", text="hello")
+        assert server.log.read_text() == before
+
+    asyncio.run(main(server))
+    asyncio.run(main(polled))
+
+
+def test_who_comes_back_is_sent_what_is_its_own(polled: Listening) -> None:
+    """Every client counts its requests from one; tasks are asked about meanwhile."""
+
+    async def main() -> None:
+        async with Line.open(polled) as alice, Line.open(polled) as bob:
+            session = {"Mcp_Session_Id": await alice.session("alice")}
+            session["MCP_Protocol_Version"] = "2025-11-25"
+            others = await bob.session("bob")
+            work = called("work", {"seconds": 0.5})
+            call = {"id": 2, "method": "tools/call", "params": work}
+            alice.writer.write(alice.request("alice", call, **session))
+            _, left = await alice.answer()
+            place = left.partition(b"id: ")[2].split()[0].decode()
+            assert b"done" not in left
+            assert b"of bob" in await bob.called("bob", others, "echo", text="of bob")
+            task = {**call, "id": 3, "params": {**work, "task": {}}}
+            alice.writer.write(alice.request("alice", task, **session))
+            _, begun = await alice.answer()
+            about = {"taskId": begun.partition(b'"taskId":"')[2].partition(b'"')[0].decode()}
+            status = b""
+            while b'"completed"' not in status:
+                asked = {"id": 4, "method": "tasks/get", "params": about}
+                alice.writer.write(alice.request("alice", asked, **session))
+                _, status = await alice.answer()
+            await _stream(alice, "alice", Last_Event_Id=place, **_named(session))
+            said = await alice.until(b"done")
+            assert b"of bob" not in said
+            assert b"taskId" not in said
+            for number in range(1, 9):
+                async with Line.open(polled) as line:
+                    await _stream(line, "bob", others, Last_Event_Id=str(number))
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(0.05):
+                            assert b"the work" not in await line.until(b"the work")
+
+    asyncio.run(main())
+
+
+def _answer(number: int) -> JSONRPCResponse:
+    return JSONRPCResponse(jsonrpc="2.0", id=number, result={})
+
+
+def test_an_answer_waits_for_its_client_however_much_is_said_meanwhile() -> None:
+    """It goes when many others came after it, or its number is used again."""
+    log = Log()
+    place = log.add("1", None)
+    for number in range(2, 2000):
+        log.add(str(number), None)
+        log.add(str(number), _answer(number))
+    log.add("1", _answer(1))
+    found = log.after(place)
+    assert found is not None
+    assert found[0] == "1"
+    assert [message for _, message in found[1]] == [_answer(1)]
+    for number in range(2000, 2100):
+        assert log.after(place) is not None
+        log.add(str(number), _answer(number))
+    assert log.after(place) is None
+    last = log.add("2099", _answer(2099))
+    log.begin("2099")
+    assert log.after(last) is None
+
+
+def _named(session: dict[str, str]) -> dict[str, Any]:
+    return {
+        "session": session["Mcp_Session_Id"],
+        "MCP_Protocol_Version": session["MCP_Protocol_Version"],
+    }

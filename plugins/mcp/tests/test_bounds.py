@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
 
+from line_kit import TOKENS, Line, called
 from mcp_kit import Listening
 
 from toolcrib_mcp.crowd import to_make_room
 
 
-TOKENS = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
 BOUNDS = ("head_within=0.3", "body_idle=0.3", "body_within=1", "rest_within=0.3")
 
 
@@ -38,125 +36,6 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     """A server with room for 64 connections, of which each token has half."""
     with Listening.on(tmp_path_factory.mktemp("crowded"), TOKENS, "--files", "256") as server:
         yield server
-
-
-@attrs.define
-class Line:
-    """One connection, byte by byte."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-    host: str
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, server: Listening) -> AsyncIterator[Line]:
-        """Connect."""
-        line = await cls.to(server)
-        try:
-            yield line
-        finally:
-            line.writer.close()
-
-    @classmethod
-    async def to(cls, server: Listening) -> Line:
-        """Connect, for as long as the line is kept."""
-        host, port = server.place
-        reader, writer = await asyncio.open_connection(host, port, limit=1 << 24)
-        return cls(reader, writer, f"{host}:{port}")
-
-    async def close(self) -> None:
-        """Leave, and wait until that is so."""
-        self.writer.close()
-        await self.writer.wait_closed()
-
-    def head(self, who: str | None, length: int, method: str = "POST", **more: str) -> bytes:
-        """Return the head of a request, with a token or without."""
-        named = {"Host": self.host, "Content-Type": "application/json"}
-        named["Accept"] = "application/json, text/event-stream"
-        if who is not None:
-            named["Authorization"] = f"Bearer {TOKENS[who]}"
-        named |= {key.replace("_", "-"): value for key, value in more.items()}
-        if method == "POST":
-            named["Content-Length"] = str(length)
-        lines = "".join(f"{key}: {value}\r\n" for key, value in named.items())
-        return f"{method} /mcp HTTP/1.1\r\n{lines}\r\n".encode()
-
-    def request(self, who: str | None, message: Any, **more: str) -> bytes:
-        """Return a whole request."""
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return self.head(who, len(body), **more) + body
-
-    async def trickle(self, piece: bytes = b" ") -> bytes:
-        """Send a little, again and again, and return what comes until the other end closes."""
-        reading = asyncio.create_task(self.rest())
-        while not reading.done():
-            self.writer.write(piece)
-            await asyncio.sleep(0.05)
-        return await reading
-
-    async def rest(self) -> bytes:
-        """Return all that comes until the other end closes."""
-        said = b""
-        async with asyncio.timeout(10):
-            try:
-                while piece := await self.reader.read(1 << 16):
-                    said += piece
-            except ConnectionResetError:
-                pass
-        return said
-
-    async def until(self, text: bytes) -> bytes:
-        """Return what comes until some text has come."""
-        said = b""
-        async with asyncio.timeout(10):
-            while text not in said:
-                piece = await self.reader.read(1 << 16)
-                assert piece, said
-                said += piece
-        return said
-
-    async def answer(self) -> tuple[bytes, bytes]:
-        """Return head and body of one answer."""
-        async with asyncio.timeout(10):
-            head = (await self.reader.readuntil(b"\r\n\r\n")).lower()
-            if b"content-length: " in head:
-                size = int(head.partition(b"content-length: ")[2].split()[0])
-                return head, await self.reader.readexactly(size)
-            body = b""
-            while size := int(await self.reader.readuntil(b"\r\n"), 16):
-                body += (await self.reader.readexactly(size + 2))[:-2]
-            await self.reader.readexactly(2)
-            return head, body
-
-    async def session(self, who: str) -> str:
-        """Begin a session of the revision 2025-11-25."""
-        params = {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "x", "version": "1"},
-        }
-        message = {"id": 1, "method": "initialize", "params": params}
-        self.writer.write(self.request(who, message))
-        head, _ = await self.answer()
-        assert b"mcp-session-id: " in head, head
-        return head.partition(b"mcp-session-id: ")[2].split()[0].decode()
-
-    async def called(self, who: str, session: str, tool: str, **arguments: Any) -> bytes:
-        """Call a tool, and return what is answered."""
-        message = {"id": 2, "method": "tools/call", "params": _call(tool, arguments)}
-        self.writer.write(self.request(who, message, Mcp_Session_Id=session))
-        return (await self.answer())[1]
-
-    async def status(self, who: str, session: str | None = None) -> bytes:
-        """Return how a plain request is answered."""
-        more = {"Mcp-Session-Id": session} if session is not None else {}
-        self.writer.write(self.request(who, {"id": 3, "method": "ping"}, **more))
-        return (await self.answer())[0].split()[1]
-
-
-def _call(tool: str, arguments: Any) -> dict[str, Any]:
-    return {"name": f"desk_{tool}", "arguments": arguments}
 
 
 # -- time ------------------------------------------------------------------------------
@@ -270,7 +149,7 @@ def test_an_answer_under_way_is_not_ended_by_what_its_client_begins_to_say(
     async def main() -> None:
         async with Line.open(hasty) as line:
             session = await line.session("alice")
-            call = {"id": 2, "method": "tools/call", "params": _call("work", {"seconds": 1.0})}
+            call = {"id": 2, "method": "tools/call", "params": called("work", {"seconds": 1.0})}
             line.writer.write(line.request("alice", call, Mcp_Session_Id=session))
             await line.until(b"text/event-stream")
             line.writer.write(b"POST /mcp HTTP/1.1\r\n")

@@ -413,6 +413,23 @@ def test_progress_and_logs_reach_the_client(port: Port) -> None:
     asyncio.run(main())
 
 
+def test_a_client_has_only_so_many_calls_under_way(tmp_path: Path) -> None:
+    """The next one is refused at once, and the others go on."""
+
+    async def main() -> None:
+        async with Raw.open(tmp_path) as raw:
+            for number in range(1, 1001):
+                raw.call(number, "desk_work", seconds=30)
+            raw.call(1001, "desk_work", seconds=0)
+            assert "1000 calls" in (await raw.answer(1001))["error"]["message"]
+            for number in range(1, 1001):
+                raw.cancel(number)
+            raw.call(1002, "desk_echo", text="hello")
+            assert (await raw.answer(1002))["result"]["content"][0]["text"] == "hello"
+
+    asyncio.run(main())
+
+
 def test_a_cancelled_call_is_stopped_and_never_answered(tmp_path: Path) -> None:
     """No answer and no progress for what was withdrawn, and the tool's clean-up ran."""
 

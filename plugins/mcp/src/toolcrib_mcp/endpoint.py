@@ -137,7 +137,7 @@ def http_app(
         event_store=Kept() if polled else None,
         retry_interval=500 if polled else None,
     )
-    return Guard(app, tokens, served.clients, body=body)
+    return Guard(app, tokens, served.clients, body=body, resumes=polled)
 
 
 async def serve_http(

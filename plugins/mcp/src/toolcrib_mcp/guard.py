@@ -7,15 +7,18 @@ import hmac
 import json
 
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 import attrs
+import mcp_types as types
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic_core import from_json
 
 from .clients import Clients
 from .crowd import HOLDER, room, share
+from .events import LOG, Log
 
 
 __all__ = ["Guard", "Tokens"]
@@ -60,6 +63,46 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
+@attrs.define(eq=False)
+class _Session:
+    """A session of the older revisions.
+
+    Attributes:
+        key: How its client is known.
+        asked: The numbers of the requests that are under way in it.
+        under_way: How many requests of HTTP are, its open streams among them.
+    """
+
+    token: str
+    key: str
+    log: Log
+    asked: set[str] = attrs.field(factory=set)
+    under_way: int = 0
+
+
+@attrs.define(eq=False)
+class _Request:
+    """One request, as far as it is understood here.
+
+    Attributes:
+        number: Its id, if it asks for something.
+        done: Whether it is answered, or given up.
+    """
+
+    scope: Any
+    headers: Mapping[bytes, bytes]
+    token: str
+    session: _Session | None
+    number: str | None = None
+    done: bool = False
+
+    @property
+    def old(self) -> bool:
+        """Whether it is one of the revisions with sessions, which it may begin."""
+        version = self.headers.get(_VERSION)
+        return version is None or version.decode("latin-1") in HANDSHAKE_PROTOCOL_VERSIONS
+
+
 class Guard:
     """Looks at every request before the protocol does.
 
@@ -70,17 +113,27 @@ class Guard:
         tokens: Who may come in; None for everybody on this machine.
         clients: Whose sessions end with a DELETE.
         body: Bytes of a body that are looked at; what is larger the app refuses.
+        resumes: Whether streams can be taken up again.
     """
 
-    def __init__(self, app: Any, tokens: Tokens | None, clients: Clients, *, body: int) -> None:
+    def __init__(
+        self,
+        app: Any,
+        tokens: Tokens | None,
+        clients: Clients,
+        *,
+        body: int,
+        resumes: bool = False,
+    ) -> None:
         self._app = app
         self._tokens = tokens
         self._clients = clients
         self._body = body
-        self._owners: dict[bytes, str] = {}
-        # Of each token: its sessions, the one used last at the end.
-        self._sessions: dict[str, OrderedDict[bytes, None]] = {}
-        self._under_way: Counter[str | bytes] = Counter()
+        # The SDK has no answer to who comes back where nothing is kept.
+        self._unheard = frozenset({b""} if resumes else {b"last-event-id"})
+        # The one used last stands at the end.
+        self._sessions: OrderedDict[bytes, _Session] = OrderedDict()
+        self._under_way: Counter[str] = Counter()
         self._at_once = share(room(), 1 if tokens is None else len(tokens))
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -89,7 +142,11 @@ class Guard:
             await self._app(scope, receive, send)
             return
         # Not every parser takes off the blanks that may stand around a value.
-        scope["headers"] = [(key, value.strip(b" \t")) for key, value in scope["headers"]]
+        scope["headers"] = [
+            (key, value.strip(b" \t"))
+            for key, value in scope["headers"]
+            if key not in self._unheard
+        ]
         headers = dict(scope["headers"])
         holder: tuple[str, str] | None = _EVERYBODY
         if self._tokens is not None:
@@ -98,84 +155,109 @@ class Guard:
             await _refuse(send, 401, "a bearer token is wanted", b"Bearer")
             return
         scope[HOLDER] = holder
-        token, session = holder[1], headers.get(_SESSION)
-        if session is not None and self._owners.get(session) != token:
+        named = headers.get(_SESSION)
+        session = self._sessions.get(named) if named is not None else None
+        if named is not None and (session is None or session.token != holder[1]):
             await _refuse(send, 404, "no such session")
             return
-        if self._under_way[token] >= self._at_once:
+        if self._under_way[holder[1]] >= self._at_once:
             await _refuse(send, 503, "too many requests of this token are under way")
             return
-        done = self._count(token, session)
+        await self._counted(_Request(scope, headers, holder[1], session), receive, send)
+
+    async def _counted(self, request: _Request, receive: Receive, send: Send) -> None:
+        """Pass a request on, and count it for as long as it is under way."""
+        self._under_way[request.token] += 1
+        if request.session is not None:
+            request.session.under_way += 1
 
         async def sent(message: Any) -> None:
             if message["type"] == "http.response.body" and not message.get("more_body", False):
                 # Its client may come again before all is put away.
-                done()
+                self._done(request)
             await send(message)
 
         try:
-            await self._admitted(scope, headers, receive, sent)
+            whole = await _whole(receive, self._body)
+            if whole is not None:
+                await self._passed_on(request, whole, receive, sent)
         finally:
-            done()
+            self._done(request)
 
-    def _count(self, token: str, session: bytes | None) -> Callable[[], None]:
-        """Count a request that is under way; what is returned ends that, once."""
-        counted: list[str | bytes] = [token] if session is None else [token, session]
-        self._under_way.update(counted)
-
-        def done() -> None:
-            while counted:
-                each = counted.pop()
-                self._under_way[each] -= 1
-                if not self._under_way[each]:
-                    del self._under_way[each]
-
-        return done
-
-    async def _admitted(
-        self, scope: Any, headers: Mapping[bytes, bytes], receive: Receive, send: Send
-    ) -> None:
-        token, session = scope[HOLDER][1], headers.get(_SESSION)
-        whole = await _whole(receive, self._body)
-        if whole is None:
+    def _done(self, request: _Request) -> None:
+        """Count a request no more; twice is once."""
+        if request.done:
             return
+        request.done = True
+        session = request.session
         if session is not None:
-            if session in self._owners:
-                self._sessions[token].move_to_end(session)
-        elif _opens(headers) and not await self._has_room(scope, token):
-            await _refuse(send, 503, "too many sessions of this token are open; end one first")
+            session.under_way -= 1
+            if request.number is not None:
+                session.asked.discard(request.number)
+        self._under_way[request.token] -= 1
+        if not self._under_way[request.token]:
+            del self._under_way[request.token]
+
+    async def _passed_on(
+        self, request: _Request, whole: Any, receive: Receive, send: Send
+    ) -> None:
+        refusal = await self._refusal(request, whole)
+        if refusal is not None:
+            await _refuse(send, *refusal)
             return
+        session = request.session
+        log = session.log if session is not None else Log()
+        LOG.set(log)
 
         async def sent(message: Any) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 for key, value in message.get("headers", ()):
                     if key.lower() == _SESSION and session is None:
-                        self._owners[value] = token
-                        self._sessions.setdefault(token, OrderedDict())[value] = None
+                        name = _key(request.token, value)
+                        self._sessions[value] = _Session(request.token, name, log)
             await send(message)
 
-        await self._app(scope, _again(whole, receive), sent)
-        if scope["method"] == "DELETE" and session is not None:
-            await self._over(token, session)
+        await self._app(request.scope, _again(whole, receive), sent)
+        if request.scope["method"] == "DELETE" and session is not None:
+            await self._over(request.headers[_SESSION])
+
+    async def _refusal(self, request: _Request, whole: Any) -> tuple[int, str] | None:
+        """Return how a whole request of an older revision is refused; None: it is not."""
+        session = request.session
+        if not request.old:
+            return None
+        if request.scope["method"] == "POST":
+            asked = session.asked if session is not None else ()
+            number, problem = _understood(whole, asked)
+            if problem is not None:
+                return 400, problem
+            if session is not None and number is not None:
+                request.number = number
+                session.asked.add(number)
+                session.log.begin(number)
+        if session is not None:
+            name = request.headers[_SESSION]
+            if name in self._sessions:
+                self._sessions.move_to_end(name)
+        elif not await self._has_room(request):
+            return 503, "too many sessions of this token are open; end one first"
+        return None
 
     # -- sessions ----------------------------------------------------------------------
 
-    async def _has_room(self, scope: Any, token: str) -> bool:
+    async def _has_room(self, request: _Request) -> bool:
         """See to it that a token may begin a session; the one longest unused makes room."""
-        own = self._sessions.get(token, OrderedDict())
+        own = {n: each for n, each in self._sessions.items() if each.token == request.token}
         if len(own) < self._clients.most_of_one:
             return True
-        found = {
-            each: self._clients.rank(_key(token, each))
-            for each in own
-            if not self._under_way[each]
-        }
-        ranks = {each: rank for each, rank in found.items() if rank is not None}
+        idle = [name for name, each in own.items() if not each.under_way]
+        found = {name: self._clients.rank(own[name].key) for name in idle}
+        ranks = {name: rank for name, rank in found.items() if rank is not None}
         if not ranks:
             return False
         oldest = min(ranks, key=ranks.__getitem__)
-        await self._end(scope, oldest)
-        await self._over(token, oldest)
+        await self._end(request.scope, oldest)
+        await self._over(oldest)
         return True
 
     async def _end(self, scope: Any, session: bytes) -> None:
@@ -191,21 +273,36 @@ class Guard:
 
         await self._app(ending, receive, send)
 
-    async def _over(self, token: str, session: bytes) -> None:
-        self._owners.pop(session, None)
-        if token in self._sessions:
-            self._sessions[token].pop(session, None)
-        await self._clients.forget(_key(token, session))
+    async def _over(self, session: bytes) -> None:
+        over = self._sessions.pop(session, None)
+        if over is not None:
+            await self._clients.forget(over.key)
 
 
 def _key(token: str, session: bytes) -> str:
     return f"{token}\n{session.decode('latin-1')}"
 
 
-def _opens(headers: Mapping[bytes, bytes]) -> bool:
-    """Tell whether a request without a session is one that may begin one."""
-    version = headers.get(_VERSION)
-    return version is None or version.decode("latin-1") in HANDSHAKE_PROTOCOL_VERSIONS
+def _understood(whole: Any, asked: Collection[str]) -> tuple[str | None, str | None]:
+    """Return the number of a request, or what is wrong with a message; (None, None): neither.
+
+    What the SDK would take for another kind of message, or answer in another's place, is
+    refused here. What is no JSON at all the SDK refuses.
+    """
+    try:
+        message = from_json(whole["body"])
+    except ValueError:
+        return None, None
+    if isinstance(message, list):
+        return None, "batches are not taken; send each message by itself"
+    if not isinstance(message, dict) or "id" not in message or "method" not in message:
+        return None, None
+    number = message["id"]
+    if not isinstance(number, str | int) or isinstance(number, bool):
+        return None, "the id of a request is a string or an integer"
+    if str(number) in asked:
+        return None, "a request with this id is under way in this session; use each id once"
+    return str(number), None
 
 
 async def _whole(receive: Receive, most: int) -> Any:
@@ -234,7 +331,11 @@ def _again(first: Any, receive: Receive) -> Receive:
 
 
 async def _refuse(send: Send, status: int, text: str, challenge: bytes | None = None) -> None:
-    body = json.dumps({"error": text}).encode()
+    said: dict[str, Any] = {"error": text}
+    if status == 400:  # It is a message that is refused, in the words of messages.
+        error = {"code": types.INVALID_REQUEST, "message": text}
+        said = {"jsonrpc": "2.0", "id": None, "error": error}
+    body = json.dumps(said).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
