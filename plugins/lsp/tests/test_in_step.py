@@ -221,3 +221,15 @@ def test_rewritten_file_is_noticed_within_one_tick_of_the_clock(tmp_path):
         path.write_text(text)
         assert watch.poll() == [Change(str(path), "changed")]
     watch.close()
+
+
+def test_look_that_finds_nothing_is_not_the_last(tmp_path):
+    """The kernel is asked whether anything waits, each time."""
+    notices = Notices()
+    notices.add(str(tmp_path))
+    assert notices.read() == []
+    (tmp_path / "f").write_text("1")
+    assert {name for _, name in notices.read()} == {"f"}
+    assert notices.read() == []
+    assert notices.working
+    notices.close()

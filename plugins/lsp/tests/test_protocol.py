@@ -1,5 +1,6 @@
 """What is sent is what the protocol says; what arrives may be cut anywhere."""
 
+import asyncio
 import json
 
 import pytest
@@ -84,6 +85,23 @@ def test_words_and_numbers_are_those_of_the_protocol():
     assert types.ErrorCodes.MethodNotFound == peer.CODES.METHOD_NOT_FOUND
     known = {m for m in features.FEATURES if m != "workspace/executeCommand"}
     assert known <= set(types.METHOD_TO_TYPES)
+
+
+def test_each_question_ends_at_its_own_time():
+    """One that may wait for long neither keeps the others waiting nor ends with them."""
+    sent = []
+    made = peer.Peer(sent.append, on_request=None, on_notice=None)
+
+    async def scenario():
+        patient = asyncio.create_task(made.request("patient", timeout=3600))
+        for _ in range(2):
+            with pytest.raises(peer.NoAnswer):
+                await asyncio.wait_for(made.request("hasty", timeout=0.01), 30)
+        made.feed(encode({"id": 1, "result": "at last"}))
+        return await asyncio.wait_for(patient, 30)
+
+    assert asyncio.run(scenario()) == "at last"
+    assert sum(b"cancelRequest" in each for each in sent) == 2
 
 
 @given(st.lists(st.dictionaries(TEXTS, TEXTS, max_size=3), max_size=5), st.data())

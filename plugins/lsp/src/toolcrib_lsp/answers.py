@@ -12,7 +12,7 @@ import attrs
 from toolcrib import Access, ToolFailure
 
 from .outputs import Location
-from .places import inside, path_of, real_path, shown
+from .places import inside, looked_up, path_of, shown
 from .positions import at_units
 from .texts import Snapshot, Texts
 
@@ -27,7 +27,7 @@ _PICTURE = re.compile(r"!\[[^\]]*\]\(data:[^)]*\)")
 
 def is_nothing(result: Any) -> bool:
     """Tell whether an answer says nothing."""
-    if isinstance(result, Mapping):
+    if isinstance(result, dict):
         return not result or not result.get("contents", True)
     return not result
 
@@ -75,7 +75,6 @@ class Reader:
         self._barred = barred
         self._withheld: set[tuple[str, str]] = set()
         # Answers name the same few files many times.
-        self._by_uri: dict[str, _File | None] = {}
         self._by_path: dict[str, _File] = {}
 
     @property
@@ -95,17 +94,11 @@ class Reader:
 
     def location(self, item: Any) -> Location | None:
         """Return the place of a ``Location``, ``LocationLink`` or symbol; None if none."""
-        if not isinstance(item, Mapping):
+        if not isinstance(item, dict):
             return None
-        uri = item.get("targetUri", item.get("uri"))
+        path = path_of(item.get("targetUri", item.get("uri")))
         span = item.get("targetSelectionRange") or item.get("targetRange") or item.get("range")
-        if not isinstance(uri, str):
-            return None
-        if uri not in self._by_uri:
-            path = path_of(uri)
-            self._by_uri[uri] = None if path is None else self._file(path)
-        file = self._by_uri[uri]
-        return None if file is None else self._in(file, span)
+        return None if path is None else self._in(self._file(path), span)
 
     def place(self, path: str, span: Any) -> Location | None:
         """Return a range in a file as a place."""
@@ -148,13 +141,13 @@ class Reader:
     def _read(self, path: str) -> _File:
         """Return a file of the workspace with its lines; what lies outside is not read."""
         seen = self._seen(path)
-        real = path if seen is not None else real_path(self._root, path)
+        real, found = (path, None) if seen is not None else looked_up(self._root, path)
         if self._barred(real):
             return _File(real, False, None, True)
         if not inside(self._root, real):
             return _File(shown(self._root, real), True, None)
         try:
-            lines = (self._texts.now(real) if seen is None else seen).lines
+            lines = (self._texts.now(real, found) if seen is None else seen).lines
         except ToolFailure:
             return _File(shown(self._root, real), False, None)
         return _File(shown(self._root, real), False, lines)

@@ -22,7 +22,7 @@ from .definition import workbench
 from .documents import Opened
 from .finding import Program
 from .peer import NoAnswer, RemoteError
-from .places import Place, locate
+from .places import Place, locate, uri_of
 from .positions import units_of
 from .server import Server
 from .servers import known_for
@@ -450,6 +450,6 @@ def position(client: Client, opened: Opened, spot: Spot) -> dict[str, Any]:
     line = opened.snapshot.lines[spot.line]
     units = units_of(line, spot.column, client.encoding)
     return {
-        "textDocument": {"uri": Place("", opened.snapshot.path).uri},
+        "textDocument": {"uri": uri_of(opened.snapshot.path)},
         "position": {"line": spot.line, "character": units},
     }

@@ -9,6 +9,7 @@ import time
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 
 from toolcrib import PackHost, ToolFailure, Unavailable
 
@@ -43,6 +44,7 @@ class Bench:
         settings: What the operator configured.
         texts: What is on the disk.
         allowed: Servers that a person let run the workspace's code.
+        language: Returns the language of a file.
     """
 
     def __init__(self, host: PackHost) -> None:
@@ -50,6 +52,8 @@ class Bench:
         self.settings = read(host.settings)
         self.texts = Texts()
         self.allowed: set[str] = set()
+        own = self.settings.extensions
+        self.language = lru_cache(maxsize=2048)(partial(language_of, own=own))
         self._trusted = host.workspace.trusted
         self._log = host.logger
         self._servers: dict[tuple[str, str], Server] = {}
@@ -64,10 +68,6 @@ class Bench:
         self.shown: OrderedDict[str, str | None] = OrderedDict()
 
     # -- which servers -------------------------------------------------------------------
-
-    def language(self, path: str) -> str | None:
-        """Return the language of a file."""
-        return language_of(path, dict(self.settings.extensions))
 
     def program(self, name: str) -> Program | None:
         """Return a server's program, if it is installed; looked for every few seconds."""
@@ -217,8 +217,9 @@ class Bench:
             if client is None:
                 continue
             if recent and watch is not None:
-                unsure = client.documents.unsure(watch.covers, watch.version)
-                client.documents.in_step({path, *(c.path for c in changes), *unsure})
+                paths = {path, *client.documents.unsure(watch.covers, watch.version)}
+                paths.update(change.path for change in changes)
+                client.documents.in_step(paths)
             else:
                 client.documents.in_step()
             if not changes:

@@ -74,8 +74,10 @@ def _with_typescript(
 
 def root_for(spec: ServerSpec, path: str, root: str) -> str:
     """Return the folder that a server opens for a file: the nearest that is marked."""
+    if not spec.roots:
+        return root
     folder = os.path.dirname(path)
-    while spec.roots and inside(root, folder):
+    while inside(root, folder):
         if any(os.path.exists(os.path.join(folder, mark)) for mark in spec.roots):
             return folder
         if folder == root:

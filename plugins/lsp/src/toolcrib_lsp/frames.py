@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from typing import Any
 
@@ -19,6 +20,9 @@ class BrokenFrame(Exception):  # noqa: N818 - it says what was met
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_READ = json.JSONDecoder().decode
+# The whole header, as nearly every server writes it.
+_HEADER = re.compile(rb"Content-Length: (\d{1,12})\r\n\r\n")
 
 
 def encode(message: dict[str, Any]) -> bytes:
@@ -45,7 +49,7 @@ class Frames:
         buffer += data
         found: list[dict[str, Any]] = []
         while True:
-            if self._needed < 0 and not self._header():
+            if self._needed < 0 and not (buffer and self._header()):
                 return found
             if len(buffer) < self._needed:
                 return found
@@ -56,6 +60,11 @@ class Frames:
 
     def _header(self) -> bool:
         buffer = self._buffer
+        plain = _HEADER.match(buffer)
+        if plain is not None:
+            self._needed = _length(plain[1], self._largest)
+            del buffer[: plain.end()]
+            return True
         end = buffer.find(_END)
         if end < 0:
             if len(buffer) > _LONGEST_HEADER:
@@ -90,7 +99,8 @@ def _length(value: bytes, largest: int) -> int:
 
 def _message(body: bytes) -> dict[str, Any]:
     try:
-        message = json.loads(body)
+        # The protocol's bytes are UTF-8, so nothing need be guessed.
+        message = _READ(body.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         text = f"a message that is no JSON: {error}"
         raise BrokenFrame(text) from None

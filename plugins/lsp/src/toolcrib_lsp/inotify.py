@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import struct
 import sys
+import termios
 
 from typing import Any
 
@@ -18,6 +20,7 @@ from typing import Any
 __all__ = ["Events", "Notices"]
 
 _HEAD = struct.Struct("iIII")
+_NOTHING = bytes(4)  # that wait to be read
 _OVERFLOW = 0x4000
 _GONE = 0x8000
 # modify, close after writing, moved from and to, create, delete, delete and move of self
@@ -62,9 +65,10 @@ class Notices:
         lost = False
         while self._fd >= 0:
             try:
+                # Asked first: nearly always there is nothing, and an error costs more.
+                if fcntl.ioctl(self._fd, termios.FIONREAD, _NOTHING) == _NOTHING:
+                    break
                 data = os.read(self._fd, 65536)
-            except BlockingIOError:
-                break
             except OSError:
                 self.close()
                 return None

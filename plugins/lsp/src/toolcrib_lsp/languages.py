@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from collections.abc import Mapping
+
 
 __all__ = ["LANGUAGES", "extensions_of", "language_of"]
 
@@ -60,7 +62,7 @@ _BY_EXTENSION = {end: name for name, ends in _EXTENSIONS.items() for end in ends
 LANGUAGES = frozenset(_EXTENSIONS)
 
 
-def language_of(path: str, own: dict[str, str] | None = None) -> str | None:
+def language_of(path: str, own: Mapping[str, str] | None = None) -> str | None:
     """Return the protocol's word for a file's language, or None if it has none.
 
     Args:

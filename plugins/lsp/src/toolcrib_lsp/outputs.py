@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import attrgetter
 from typing import Any, Literal
 
 import attrs
@@ -31,7 +29,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Location:
     """A place in a file; lines and columns from 1, columns in characters.
 
@@ -53,7 +51,7 @@ class Location:
     outside: bool = False
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Locations:
     """A page of places; ``total`` counts all of them."""
 
@@ -63,7 +61,7 @@ class Locations:
     cursor: str | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Hover:
     """What one server says about a place."""
 
@@ -71,14 +69,14 @@ class Hover:
     text: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Hovers:
     """What is known about a place."""
 
     hovers: tuple[Hover, ...]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Symbol:
     """A symbol; ``container`` is what holds it, ``detail`` its type or signature."""
 
@@ -90,7 +88,7 @@ class Symbol:
     depth: int = 0
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Symbols:
     """A page of symbols; ``total`` counts all of them."""
 
@@ -100,7 +98,7 @@ class Symbols:
     cursor: str | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Call:
     """A function that calls or is called, and the places of the calls."""
 
@@ -110,7 +108,7 @@ class Call:
     calls: tuple[Location, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Calls:
     """A page of calls; ``total`` counts all of them."""
 
@@ -120,7 +118,7 @@ class Calls:
     cursor: str | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Diagnostic:
     """A fault, doubt or hint about a place."""
 
@@ -131,7 +129,7 @@ class Diagnostic:
     code: str = ""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Source:
     """How far one server's word on a file can be trusted.
 
@@ -150,7 +148,7 @@ class Source:
     age: float | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Diagnostics:
     """A page of diagnostics; ``known`` is false if no server spoke of the present text."""
 
@@ -161,7 +159,7 @@ class Diagnostics:
     cursor: str | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class ServerState:
     """A server: whether it is installed, runs, and what it can do."""
 
@@ -174,14 +172,14 @@ class ServerState:
     install: str = ""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Status:
     """The servers of the workspace."""
 
     servers: tuple[ServerState, ...]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class ActionFound:
     """Something that a server offers to do."""
 
@@ -193,14 +191,14 @@ class ActionFound:
     reason: str = ""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Actions:
     """Everything that servers offer for a place."""
 
     actions: tuple[ActionFound, ...]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class ChangedFile:
     """One file that was changed."""
 
@@ -211,7 +209,7 @@ class ChangedFile:
     digest: str | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Changes:
     """Everything that a call changed; all of it, or the call failed and changed nothing."""
 
@@ -219,32 +217,20 @@ class Changes:
     server: str = ""
 
 
-def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    names = tuple(field.name for field in attrs.fields(kind))
-    if len(names) > 1:
-        return names, attrgetter(*names)
-    (name,) = names  # of one name it would give the bare value
-    return names, lambda value: (getattr(value, name),)
-
-
 def plain(value: Any) -> Any:
-    """Return an output as a JSON value."""
-    known = _FIELDS.get(type(value))
-    if known is None:
-        return [plain(each) for each in value] if isinstance(value, tuple) else value
-    names, values = known
-    return {
-        name: each if type(each) in _PLAIN else plain(each)
-        for name, each in zip(names, values(value), strict=True)
-    }
+    """Return an output as a JSON value.
+
+    Outputs have no slots, for the dictionary of their fields is nearly what goes out.
+    """
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    made = vars(value).copy()
+    for name, each in made.items():
+        if type(each) not in _PLAIN:
+            made[name] = plain(each)
+    return made
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-# The names of each, and what gives their values.
-_FIELDS: dict[type, tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]] = {
-    kind: _fields(kind)
-    for kind in (
-        *(ActionFound, Actions, Call, Calls, ChangedFile, Changes, Diagnostic, Diagnostics),
-        *(Hover, Hovers, Location, Locations, ServerState, Source, Status, Symbol, Symbols),
-    )
-}

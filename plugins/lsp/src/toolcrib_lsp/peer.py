@@ -11,10 +11,16 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import attrs
+
 from .frames import BrokenFrame, Frames, encode
 
 
 __all__ = ["CODES", "Closed", "NoAnswer", "Peer", "RemoteError"]
+
+
+# Timers ring a moment early, by the resolution of the clock.
+_TICK = 0.001
 
 
 class CODES:
@@ -55,6 +61,16 @@ class NoAnswer(Exception):  # noqa: N818 - it says what happened
         super().__init__(f"{method} was not answered within {seconds:g} s")
 
 
+@attrs.frozen
+class _Asked:
+    """A question that waits for its answer: until when on the loop's clock, and how long."""
+
+    method: str
+    future: asyncio.Future[Any]
+    until: float
+    seconds: float
+
+
 class Peer:
     """One connection.
 
@@ -76,7 +92,9 @@ class Peer:
         self._on_request = on_request
         self._on_notice = on_notice
         self._frames = Frames()
-        self._waiting: dict[int, tuple[str, asyncio.Future[Any]]] = {}
+        self._waiting: dict[int, _Asked] = {}
+        # One for all that wait: it rings when the first of them must have its answer.
+        self._alarm: asyncio.TimerHandle | None = None
         self._last = 0
         self.closed: Closed | None = None
 
@@ -105,21 +123,19 @@ class Peer:
         """
         if self.closed is not None:
             raise self.closed
+        loop = asyncio.get_running_loop()
         self._last += 1
         number = self._last
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = (method, future)
+        asked = _Asked(method, loop.create_future(), loop.time() + max(timeout, 0), timeout)
+        self._waiting[number] = asked
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": number, "method": method}
         if params is not None:  # null is no object, and some servers say so
             message["params"] = params
-        timer = asyncio.get_running_loop().call_later(
-            max(timeout, 0), self._expire, future, method, timeout
-        )
         try:
             self._write(encode(message))
-            return await future
+            self._set_alarm(loop, asked.until)
+            return await asked.future
         finally:
-            timer.cancel()
             if self._waiting.pop(number, None) is not None and self.closed is None:
                 self.notify("$/cancelRequest", {"id": number})
 
@@ -136,24 +152,38 @@ class Peer:
         if self.closed is not None:
             return
         self.closed = why
+        if self._alarm is not None:
+            self._alarm.cancel()
         waiting, self._waiting = self._waiting, {}
-        for _, future in waiting.values():
-            if not future.done():
-                future.set_exception(why)
+        for asked in waiting.values():
+            if not asked.future.done():
+                asked.future.set_exception(why)
 
-    @staticmethod
-    def _expire(future: asyncio.Future[Any], method: str, timeout: float) -> None:
-        if not future.done():
-            future.set_exception(NoAnswer(method, timeout))
+    def _set_alarm(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
+        """Have the alarm ring in time, if it would not."""
+        if self._alarm is not None:
+            if self._alarm.when() <= until:
+                return
+            self._alarm.cancel()
+        self._alarm = loop.call_at(until, self._ring, loop)
+
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End what has waited for long enough; ring again for what has not."""
+        self._alarm = None
+        now = loop.time() + _TICK
+        left = [asked for asked in self._waiting.values() if not asked.future.done()]
+        for asked in left:
+            if asked.until > now:
+                self._set_alarm(loop, asked.until)
+            else:
+                asked.future.set_exception(NoAnswer(asked.method, asked.seconds))
 
     def _answered(self, message: dict[str, Any]) -> None:
         number = message["id"]
-        entry = self._waiting.pop(number, None) if isinstance(number, int) else None
-        if entry is None:
+        asked = self._waiting.pop(number, None) if isinstance(number, int) else None
+        if asked is None or asked.future.done():
             return  # Late: nobody waits any more.
-        method, future = entry
-        if future.done():
-            return
+        future = asked.future
         error = message.get("error")
         if error is None:
             future.set_result(message.get("result"))
@@ -163,7 +193,7 @@ class Peer:
         code = error.get("code")
         future.set_exception(
             RemoteError(
-                method,
+                asked.method,
                 code if isinstance(code, int) else CODES.INTERNAL,
                 str(error.get("message", "no message"))[:2000],
                 error.get("data"),

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -14,10 +15,22 @@ import attrs
 from toolcrib import Access, Invalid, NotFound, Refused, Signature
 
 
-__all__ = ["CONTROLLED", "Place", "inside", "locate", "path_of", "real_path", "shown", "uri_of"]
+__all__ = [
+    "CONTROLLED",
+    "Place",
+    "inside",
+    "locate",
+    "looked_up",
+    "path_of",
+    "real_path",
+    "shown",
+    "uri_of",
+]
 
 # Writing there could run programs later.
 CONTROLLED = frozenset({".git", ".hg", ".svn", ".jj"})
+# Questions and answers name the same few files again and again.
+_SPELLED = 2048
 _NOT_PLAIN = frozenset({"", ".", ".."})
 _DRIVE = re.compile(r"/[A-Za-z]:/")
 
@@ -39,17 +52,13 @@ class Place:
         """The path as it is said to people and models."""
         return shown(self.root, self.path)
 
-    @property
-    def uri(self) -> str:
-        """The path as servers are told."""
-        return uri_of(self.path)
-
 
 def inside(root: str, path: str) -> bool:
     """Tell whether a canonical path is the workspace or lies in it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
+@lru_cache(maxsize=_SPELLED)
 def shown(root: str, path: str) -> str:
     """Return a path from the workspace, or the whole path outside of it, printable."""
     text = path[len(root.rstrip("/")) + 1 :] if inside(root, path) and path != root else path
@@ -64,6 +73,15 @@ def shown(root: str, path: str) -> str:
 def real_path(root: str, path: str) -> str:
     """Return an absolute path with its links resolved, as ``os.path.realpath`` does.
 
+    Raises:
+        OSError, ValueError: it cannot be a path.
+    """
+    return looked_up(root, path)[0]
+
+
+def looked_up(root: str, path: str) -> tuple[str, os.stat_result | None]:
+    """Return a path as :func:`real_path` does, and what the way there told of the file.
+
     A warm question spent much of its time on the folders above the workspace, which is
     canonical: only what lies below is looked at, and all of it only where there is a link.
 
@@ -71,19 +89,20 @@ def real_path(root: str, path: str) -> str:
         OSError, ValueError: it cannot be a path.
     """
     top = root.rstrip("/")
+    found: os.stat_result | None = None
     if os.sep != "/" or not path.startswith(top + "/"):
-        return os.path.realpath(path)
+        return os.path.realpath(path), None
     names = path[len(top) + 1 :].split("/")
     at = top
     for name in names:
         at = f"{at}/{name}"
         try:
-            plain = name not in _NOT_PLAIN and not stat.S_ISLNK(os.lstat(at).st_mode)
+            found = None if name in _NOT_PLAIN else os.lstat(at)
         except (OSError, ValueError):
-            plain = False
-        if not plain:
-            return os.path.realpath(path)
-    return at
+            found = None
+        if found is None or stat.S_ISLNK(found.st_mode):
+            return os.path.realpath(path), None
+    return at, found
 
 
 def locate(
@@ -105,7 +124,7 @@ def locate(
     """
     text = str(path)
     try:
-        real = real_path(root, os.path.join(root, text))
+        real, found = looked_up(root, os.path.join(root, text))
     except (OSError, ValueError) as error:
         message = f"{text[:200]!r} cannot be a path here: {error}"
         raise Invalid(pointer, message, code="lsp.path_invalid") from None
@@ -123,7 +142,7 @@ def locate(
         )
         raise Refused(message, code="lsp.path_changed")
     try:
-        mode = os.stat(place.path).st_mode
+        mode = (os.stat(place.path) if found is None else found).st_mode
     except OSError:
         message = f"{place.shown} does not exist. Name a file from the workspace."
         raise NotFound(message, code="lsp.not_found") from None
@@ -138,6 +157,7 @@ def _is_judged(path: str, judged: Signature) -> bool:
     return not paths or any(r.value in ("", path) for r in paths)
 
 
+@lru_cache(maxsize=_SPELLED)
 def uri_of(path: str) -> str:
     """Return the URI of an absolute path."""
     return "file://" + quote(path, safe="/-._~")
@@ -145,8 +165,11 @@ def uri_of(path: str) -> str:
 
 def path_of(uri: object) -> str | None:
     """Return the path of a server's URI, or None if it is no file."""
-    if not isinstance(uri, str):
-        return None
+    return _path_of(uri) if isinstance(uri, str) else None
+
+
+@lru_cache(maxsize=_SPELLED)
+def _path_of(uri: str) -> str | None:
     if not uri.startswith("file:"):
         return None
     path = unquote(urlsplit(uri).path, errors="surrogateescape")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from functools import lru_cache
+
 import attrs
 
 from toolcrib import Invalid, NotFound
@@ -75,7 +77,7 @@ def find_spot(
     if not columns:
         text = f"{name!r} does not stand on line {line}: {content.strip()[:200]!r}."
         raise NotFound(text + _elsewhere(lines, name), code="lsp.name_not_there")
-    others = tuple(c + 1 for c in columns[1:])
+    others = tuple(c + 1 for c in columns[1:]) if len(columns) > 1 else ()
     if others and exact:
         text = f"{name!r} stands on line {line} more than once."
         raise Invalid("/column", text + _where(columns), code="lsp.ambiguous")
@@ -103,26 +105,20 @@ def _last(name: str) -> str:
     return words[-1] if words else name
 
 
-def _in_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
 def _columns(content: str, name: str) -> list[int]:
     """Return where a name stands on a line, as a whole word; its last part is meant."""
-    found: list[int] = []
-    if not name.strip():
-        return found
+    if name not in content or not name.strip():
+        return []
     offset = name.rfind(_last(name))
-    before, after = _in_word(name[0]), _in_word(name[-1])
-    at = content.find(name)
-    while at >= 0:
-        end = at + len(name)
-        inside = before and at > 0 and _in_word(content[at - 1])
-        inside = inside or (after and end < len(content) and _in_word(content[end]))
-        if not inside:
-            found.append(at + offset)
-        at = content.find(name, at + 1 if inside else end)
-    return found
+    return [found.start() + offset for found in _whole(name).finditer(content)]
+
+
+@lru_cache(maxsize=128)
+def _whole(name: str) -> re.Pattern[str]:
+    """Return what finds a name that is no part of a longer one."""
+    before = r"(?<!\w)" if _WORD.match(name[0]) else ""
+    after = r"(?!\w)" if _WORD.match(name[-1]) else ""
+    return re.compile(before + re.escape(name) + after)
 
 
 def _by_name(lines: list[str], name: str, shown: str) -> Spot:

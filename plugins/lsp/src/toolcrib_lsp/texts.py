@@ -114,17 +114,21 @@ class Texts:
         self._known: OrderedDict[str, tuple[_Key, int, Snapshot]] = OrderedDict()
         self._bytes = 0
 
-    def now(self, path: str) -> Snapshot:
+    def now(self, path: str, found: os.stat_result | None = None) -> Snapshot:
         """Return the content of a file as it is now.
 
         The same content gives the same object again.
+
+        Args:
+            path: The file.
+            found: What a look at it has just told, if there was one.
 
         Raises:
             ToolFailure: as :func:`read_bytes` and :meth:`Snapshot.of`.
         """
         known = self._known.get(path)
         before = time.time_ns()
-        key = _key(path)
+        key = _key(path) if found is None else _key_of(found)
         same = known is not None and key is not None and known[0] == key
         if known is not None and key is not None and same and known[1] - max(key[:2]) > _RACY:
             self._known.move_to_end(path)
@@ -166,4 +170,8 @@ def _key(path: str) -> _Key | None:
         found = os.stat(path, follow_symlinks=False)
     except OSError:
         return None
+    return _key_of(found)
+
+
+def _key_of(found: os.stat_result) -> _Key:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
