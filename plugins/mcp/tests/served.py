@@ -18,6 +18,7 @@ import click
 
 from toolcrib import Context, Failed, Pack, Policy, Signature
 
+from toolcrib_mcp import longcalls
 from toolcrib_mcp.offers import Offers
 from toolcrib_mcp.serving import run
 
@@ -211,12 +212,21 @@ def _(text: str) -> Signature:
 @click.option("--task-after", type=float, default=5.0)
 @click.option("--poll-after", type=float)
 @click.option("--parser", type=click.Choice(["c", "python"]), default="c")
+@click.option("--task-poll", type=int, help="Milliseconds after which to ask about a task.")
 @click.option("--files", type=int, help="How many files the process may open.")
 @click.option("--bound", "bounds", multiple=True, help="NAME=SECONDS")
 def main(
-    *, folder: str, parser: str, files: int | None, bounds: tuple[str, ...], **options: Any
+    *,
+    folder: str,
+    parser: str,
+    task_poll: int | None,
+    files: int | None,
+    bounds: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Serve."""
+    if task_poll is not None:
+        longcalls._POLL = task_poll
     if parser == "python":
         sys.modules["httptools"] = None  # type: ignore[assignment] - as if it were not there
     if files is not None:

@@ -315,6 +315,38 @@ def test_changes_are_told_to_those_who_subscribed(port: Port) -> None:
     asyncio.run(main())
 
 
+def test_a_change_of_one_clients_tools_is_told_to_it_alone(tmp_path: Path) -> None:
+    """In the revision without sessions as well; what changes for all is told to all."""
+    from mcp.client.subscriptions import PromptsListChanged, ToolsListChanged
+
+    from toolcrib_mcp.clients import Clients
+    from toolcrib_mcp.handlers import Served
+    from toolcrib_mcp.offers import Offers
+
+    def who(ctx: Any) -> tuple[str, str]:
+        return ctx.session.client_params.client_info.name, "ada"
+
+    async def main() -> None:
+        policy, offers = Policy(workspace=tmp_path, state=tmp_path / ".state"), Offers()
+        async with Toolbox(policy) as box, contextlib.AsyncExitStack() as stack:
+            clients = Clients(box)
+            served = Served(clients, who, offers=[offers])
+            heard = []
+            for name in ("one", "two"):
+                about = types.Implementation(name=name, version="1")
+                client = Client(served.server, client_info=about)
+                wanted = {"tools_list_changed": True, "prompts_list_changed": True}
+                opened = await stack.enter_async_context(client)
+                heard.append(await stack.enter_async_context(opened.listen(**wanted)))
+            await served.tools_changed(await clients.of("one", "ada"))
+            offers.prompts_changed()
+            assert await anext(heard[1]) == PromptsListChanged()
+            assert await anext(heard[0]) == ToolsListChanged()
+            await clients.close()
+
+    asyncio.run(main())
+
+
 def test_a_long_result_is_an_artifact_of_its_client(port: Port) -> None:
     """What was cut is a resource that the client can read, and no other client."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 
@@ -13,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from mcp_kit import SERVER, Raw, opened, tool, until, yes
+from line_kit import TOKENS, Line, called
+from mcp_kit import SERVER, Listening, Raw, opened, tool, until, yes
 
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -230,6 +232,63 @@ def test_a_task_that_never_ends_is_given_up(tmp_path: Path, peer: Any) -> None:
     asyncio.run(main())
 
 
+def _about(**more: Any) -> dict[str, Any]:
+    return {"method": "notifications/tasks/status", "params": _task(**more)}
+
+
+def test_a_server_that_tells_of_a_task_is_asked_at_once(tmp_path: Path, peer: Any) -> None:
+    """It is not waited for as long as the server said; and what it tells is not believed."""
+
+    async def main() -> None:
+        done = _task(status="completed", pollInterval=10_000)
+        plan = _plan(tasks_get=[{"result": done}], tasks_result=[{"result": ANSWER}])
+        steps = plan["calls"]["t"]
+        steps[0]["result"]["task"]["pollInterval"] = 10_000
+        steps += [{"sleep": 0.1}, {"send": _about(status="failed")}]
+        one = peer(plan, task_wait=5)
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            outcome = await session.call("mcp.a.t", {}, approver=yes)
+            assert outcome.result.content[0].text == "at last", outcome
+            assert len(one.messages("tasks/get")) == 1
+
+    asyncio.run(main())
+
+
+def test_a_server_that_tells_very_much_is_not_asked_more(tmp_path: Path, peer: Any) -> None:
+    """Nor does what it tells of no task, or of another one, do anything."""
+
+    async def main() -> None:
+        plan = _plan(tasks_get=[{"result": _task(pollInterval=10_000)}])
+        steps = plan["calls"]["t"]
+        steps[0]["result"]["task"]["pollInterval"] = 10_000
+        for about in (_about(taskId="t2"), _about(taskId=[1]), *[_about()] * 60):
+            steps += [{"send": about}, {"sleep": 0.01}]
+        one = peer(plan, task_wait=1)
+        async with opened(tmp_path, {"a": one}) as (_, session):
+            began = asyncio.get_running_loop().time()
+            outcome = await session.call("mcp.a.t", {}, approver=yes)
+            assert outcome.result.metadata["job"], outcome
+            took = asyncio.get_running_loop().time() - began
+            # However slow all this is, between two questions it waits for so long.
+            assert 1 <= len(one.messages("tasks/get")) <= took / 0.05 + 1
+
+    asyncio.run(main())
+
+
+def test_our_client_hears_of_the_tasks_of_our_server(tmp_path: Path) -> None:
+    """In the newer revision it asks to be told, and so need not ask again and again."""
+
+    async def main() -> None:
+        config = served(tmp_path) | {"task_wait": 5}
+        config["args"] += ["--task-poll", "60000"]
+        async with opened(tmp_path, {"own": config}, ask=Person()) as (box, session):
+            await until(lambda: "mcp.own.desk_wonder" in box.catalog, 15)
+            outcome = await session.call("mcp.own.desk_wonder", {}, approver=yes)
+            assert outcome.result.content[0].text == "hello Ada", outcome
+
+    asyncio.run(main())
+
+
 # -- our own long calls ----------------------------------------------------------------
 
 
@@ -299,6 +358,88 @@ def test_a_task_asks_over_the_request_that_waits_for_its_result(tmp_path: Path) 
             assert asked["_meta"]["io.modelcontextprotocol/related-task"] == about
 
     asyncio.run(main())
+
+
+def test_whoever_asked_for_a_task_is_told_how_it_stands(tmp_path: Path) -> None:
+    """In the words of 2025-11-25, whenever that is something else."""
+
+    async def main() -> None:
+        async with Client.open(tmp_path) as client:
+            about = {"taskId": (await client.begin("desk_wonder"))["taskId"]}
+
+            def told() -> list[str]:
+                method = "notifications/tasks/status"
+                found = [m["params"] for m in client.seen if m.get("method") == method]
+                assert all(each["taskId"] == about["taskId"] for each in found)
+                assert all(each["ttl"] == 60_000 for each in found)
+                return [each["status"] for each in found]
+
+            await until(told)
+            assert told() == ["input_required"]
+            await client.ask("tasks/result", about)
+            await until(lambda: len(told()) == 3)
+            assert told() == ["input_required", "working", "completed"]
+            cancelled = {"taskId": (await client.begin("desk_slow"))["taskId"]}
+            client.seen.clear()
+            about |= cancelled
+            await client.ask("tasks/cancel", cancelled)
+            await until(told)
+            assert told() == ["cancelled"]
+
+    asyncio.run(main())
+
+
+EXTENSION = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+
+
+def _modern(able: Any = EXTENSION, **params: Any) -> dict[str, Any]:
+    about = "io.modelcontextprotocol/"
+    meta = {
+        f"{about}protocolVersion": "2026-07-28",
+        f"{about}clientInfo": {"name": "raw", "version": "1"},
+        f"{about}clientCapabilities": able,
+    }
+    return {**params, "_meta": meta}
+
+
+def _heard(body: bytes) -> list[dict[str, Any]]:
+    lines = body.decode().splitlines()
+    return [json.loads(line[5:]) for line in lines if line.startswith("data:")]
+
+
+def test_who_listens_for_tasks_is_told_of_its_own(tmp_path: Path) -> None:
+    """In the newer revision, with all that belongs to it; others' are not acknowledged."""
+
+    def sent(line: Line, who: str, method: str, params: Any, **more: str) -> None:
+        more |= {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": method}
+        message = {"id": "l1", "method": method, "params": params}
+        line.writer.write(line.request(who, message, **more))
+
+    async def main(server: Listening) -> None:
+        async with Line.open(server) as one, Line.open(server) as two:
+            work = _modern(**called("work", {"seconds": 0.5}))
+            sent(one, "alice", "tools/call", work, Mcp_Name="desk_work")
+            task = json.loads((await one.answer())[1])["result"]["taskId"]
+            wanted = {"notifications": {"taskIds": [task, "another"]}}
+            sent(two, "bob", "subscriptions/listen", _modern(**wanted))
+            (said,) = _heard(await two.until(b"\n\r\n\r\n"))
+            assert said["method"] == "notifications/subscriptions/acknowledged"
+            assert said["params"]["notifications"] == {}
+            sent(one, "alice", "subscriptions/listen", _modern(**wanted))
+            acknowledged, told = _heard(await one.until(b"the work is done"))
+            assert acknowledged["params"]["notifications"] == {"taskIds": [task]}
+            assert told["method"] == "notifications/tasks"
+            assert told["params"]["status"] == "completed"
+            assert told["params"]["result"]["content"][0]["text"] == "the work is done"
+            about = "io.modelcontextprotocol/subscriptionId"
+            assert told["params"]["_meta"] == {about: "l1"}
+        async with Line.open(server) as line:
+            sent(line, "alice", "subscriptions/listen", _modern({}, **wanted))
+            error = json.loads((await line.answer())[1])["error"]
+            assert error["data"] == {"requiredCapabilities": EXTENSION}
+
+    with Listening.on(tmp_path, TOKENS, "--task-after", "0") as server:
+        asyncio.run(main(server))
 
 
 def test_a_cancelled_task_stays_cancelled(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import logging
 import re
 import warnings
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -69,6 +69,7 @@ class Channel:
         finished: Whether the work is over.
         watched: Whether somebody wants to know how the work goes on.
         said: How it went on last.
+        changed: Called when something is wanted, or no longer.
     """
 
     def __init__(self, ctx: Request, *, level: str = "debug") -> None:
@@ -78,6 +79,7 @@ class Channel:
         self.finished = False
         self.watched = can_tasks(ctx.session.client_capabilities)
         self.said = ""
+        self.changed: Callable[[], None] = lambda: None
         self._detached = False
         self._waiters: list[asyncio.Future[None]] = []
         self._numbers = itertools.count(1)
@@ -120,6 +122,7 @@ class Channel:
         future: asyncio.Future[Any] = self._loop.create_future()
         self.wanted[key] = Wanted(key, request, result, future)
         self._stir()
+        self.changed()
         raw = await future
         if isinstance(raw, result) or raw is None:
             return raw
@@ -150,6 +153,7 @@ class Channel:
                 one = self.wanted.pop(key)
                 if not one.answer.done():
                     one.answer.set_result(responses[key])
+        self.changed()
 
     def detach(self) -> None:
         """Cut off from the request: it is answered, and the work goes on."""
@@ -165,6 +169,7 @@ class Channel:
             self.wanted.pop(key, None)
             if not one.answer.done():
                 one.answer.set_result(answer)
+        self.changed()
 
     async def stirred(self, timeout: float | None = None) -> bool:
         """Wait until something is wanted of the client, or the work is over.

@@ -66,15 +66,19 @@ class Clients:
             client = self._clients[key] = Client(self.toolbox, principal, **self._options)
         return await client.open()
 
-    def rank(self, key: str) -> tuple[bool, float] | None:
+    def all(self) -> list[Client]:
+        """Return every client."""
+        return list(self._clients.values())
+
+    def rank(self, key: str) -> tuple[bool, bool, float] | None:
         """Return what of several clients goes last; None if it may not go.
 
-        Whoever has results to come back for goes after those that have none.
+        Whoever listens, or has results to come back for, goes after others.
         """
         client = self._clients.get(key)
         if client is None:
-            return (False, 0.0)
-        return None if client.busy else (client.keeps, client.used)
+            return (False, False, 0.0)
+        return None if client.busy else (bool(client.listening), client.keeps, client.used)
 
     async def _make_room(self, holder: str) -> None:
         """See to it that a token that comes in often does not keep itself out.
@@ -112,7 +116,7 @@ class Clients:
         """Close the sessions of clients that have not been heard of for long."""
         old = self.toolbox.clock.monotonic() - self._idle
         for key, client in list(self._clients.items()):
-            if client.used < old and not (client.busy or client.keeps):
+            if client.used < old and not (client.busy or client.keeps or client.listening):
                 await self.forget(key)
 
     async def forget(self, key: str) -> None:

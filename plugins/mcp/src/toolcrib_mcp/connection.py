@@ -26,6 +26,7 @@ from toolcrib import ToolFailure, Unavailable
 
 from . import remote
 from .greeting import greet
+from .news import News, bindings
 from .owned import Owned, hiding
 from .settings import ServerConfig
 from .stdio import PipeReader, PipeWriter
@@ -49,6 +50,7 @@ class Handlers:
     roots: Any = None
     log: Any = None
     told: Callable[[types.ServerNotification], Awaitable[None]]
+    news: News = attrs.field(factory=News)
 
 
 @attrs.define(kw_only=True)
@@ -348,6 +350,7 @@ class Connection:
             log_level=self.config.log_level,  # type: ignore[arg-type]
             message_handler=self._heard,
             extensions={_TASKS: {}},
+            notification_bindings=bindings(self._handlers.news),
         )
         await stack.enter_async_context(session)
         live = Live(session=session, tap=tap, generation=self.generation, owned=owned)

@@ -19,6 +19,7 @@ from mcp.server.context import ServerRequestContext
 from toolcrib import Allow, AllowRule, Deny, Question, Session, Toolbox
 
 from .channel import CURRENT, TASKS, Channel, ClientAsk, can_tasks
+from .listening import Listening
 from .longcalls import LongCall, LongCalls
 
 
@@ -59,6 +60,7 @@ class Client:
 
     Attributes:
         long: Its calls that go on as tasks.
+        listening: Its streams on which it hears of changes.
         subscribed: Addresses of resources whose changes it wants to hear of.
     """
 
@@ -85,6 +87,7 @@ class Client:
         self._calls = 0
         self._task_after = task_after
         self.long = LongCalls(toolbox.clock.time)
+        self.listening = Listening()
         self.subscribed: set[str] = set()
         self._loaded = 0
         self._opening = asyncio.Lock()
@@ -112,6 +115,7 @@ class Client:
 
     async def close(self) -> None:
         """End what still runs for the client, and its session."""
+        self.listening.close()
         running = list(self._running.values())
         self._running.clear()
         for each in running:

@@ -17,12 +17,12 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.lowlevel.server import NotificationOptions
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.shared.subscriptions import (
     PromptsListChanged,
     ResourcesListChanged,
     ResourceUpdated,
+    ServerEvent,
     ToolsListChanged,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -90,7 +90,6 @@ class Served:
         self._telling: set[asyncio.Task[None]] = set()
         for each in self._offers:
             each.listeners.append(self._heard)
-        self.bus = InMemorySubscriptionBus()
         # Forgotten with its client: what a client was last heard on, to tell it news.
         self._listening: WeakKeyDictionary[Client, Any] = WeakKeyDictionary()
         handlers: dict[str, Any] = {
@@ -102,7 +101,7 @@ class Served:
             "on_subscribe_resource": self._subscribe,
             "on_unsubscribe_resource": self._unsubscribe,
             "on_set_logging_level": self._set_level,
-            "on_subscriptions_listen": ListenHandler(self.bus),
+            "on_subscriptions_listen": self._listen,
         }
         if any(each.prompts for each in offers):
             handlers |= {"on_list_prompts": self._list_prompts, "on_get_prompt": self._prompt}
@@ -133,7 +132,7 @@ class Served:
             await self.updated(what)
             return
         prompts = what == "prompts"
-        await self.bus.publish(PromptsListChanged() if prompts else ResourcesListChanged())
+        self._publish(PromptsListChanged() if prompts else ResourcesListChanged())
         for session in list(self._listening.values()):
             with contextlib.suppress(Exception):
                 if prompts:
@@ -145,6 +144,16 @@ class Served:
     def toolbox(self) -> Toolbox:
         """What is served."""
         return self.clients.toolbox
+
+    def _publish(self, event: ServerEvent, client: Client | None = None) -> None:
+        for each in self.clients.all() if client is None else [client]:
+            each.listening.publish(event)
+
+    async def _listen(
+        self, ctx: Context, params: types.SubscriptionsListenRequestParams
+    ) -> Any:
+        client = await self._found(ctx)
+        return await client.listening.serve(ctx, params, client.long)
 
     async def _found(self, ctx: Context) -> Client:
         key, principal = self._identify(ctx)
@@ -197,7 +206,7 @@ class Served:
 
     async def tools_changed(self, client: Client | None = None) -> None:
         """Tell clients, or one of them, that their list of tools is another one."""
-        await self.bus.publish(ToolsListChanged())
+        self._publish(ToolsListChanged(), client)
         for other, session in list(self._listening.items()):
             if client is None or other is client:
                 with contextlib.suppress(Exception):
@@ -263,7 +272,7 @@ class Served:
 
     async def updated(self, uri: str) -> None:
         """Tell subscribers that a resource changed."""
-        await self.bus.publish(ResourceUpdated(uri=uri))
+        self._publish(ResourceUpdated(uri=uri))
         for client, session in list(self._listening.items()):
             if uri in client.subscribed:
                 with contextlib.suppress(Exception):

@@ -39,6 +39,7 @@ class LongCall:
 
     Attributes:
         kept: Seconds from its beginning for which it can be asked about.
+        listeners: Called with it whenever its status is another one.
     """
 
     id: str
@@ -48,7 +49,9 @@ class LongCall:
     began: float = attrs.field(factory=time.time)
     changed: float = attrs.field(factory=time.time)
     withdrawn: bool = False
+    listeners: list[Callable[[LongCall], None]] = attrs.field(factory=list)
     _last: tuple[str, str] = ("", "")
+    _told: str = "working"
 
     @property
     def status(self) -> str:
@@ -65,6 +68,15 @@ class LongCall:
             self.withdrawn = True
             self.channel.end()
             self.work.cancel()
+            self.look()
+
+    def look(self) -> None:
+        """Tell its listeners, if its status is another one than they know."""
+        if self.status != self._told:
+            self._told = self.status
+            self._facts()
+            for listener in list(self.listeners):
+                listener(self)
 
     def error(self) -> types.ErrorData:
         """Return why it failed."""
@@ -132,6 +144,9 @@ class LongCalls:
         kept = min(ttl, _LONGEST) if ttl else _KEPT
         made = LongCall(secrets.token_urlsafe(24), work, channel, kept, self._clock())
         self._calls[made.id] = made
+        channel.changed = made.look
+        work.add_done_callback(lambda _: made.look())
+        made.look()
         return made
 
     def find(self, task_id: str) -> LongCall:

@@ -19,6 +19,7 @@ from .asking import Asking
 from .connection import Connection, Handlers, Live
 from .content import Content
 from .listing import everything
+from .news import News
 from .owned import hiding
 from .remotejobs import RemoteJobs
 from .settings import ServerConfig
@@ -53,6 +54,7 @@ class Server:
 
     Attributes:
         connection: How it is reached.
+        news: What it tells of its tasks.
         offer: Its tools as they were last listed.
         warnings: What was odd about its lists.
     """
@@ -69,6 +71,7 @@ class Server:
         self.dropped = 0
         self.asking = Asking(self)
         self.jobs = jobs
+        self.news = News()
         self.content = Content(self)
         self._changed: Callable[[], None] = lambda: None
         self._revoked = True
@@ -86,6 +89,7 @@ class Server:
                 roots=self.asking.roots if config.roots else None,
                 log=self._log,
                 told=self._told,
+                news=self.news,
             ),
             opened=self._opened,
             changed=self._state_changed,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
+
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 import mcp_types as types
 
@@ -40,6 +43,10 @@ class _Update(types.RequestParams):
     input_responses: dict[str, Any] = {}  # noqa: RUF012 - a field of a model
 
 
+class _Status(types.Notification[dict[str, Any], Literal["notifications/tasks/status"]]):
+    method: Literal["notifications/tasks/status"] = "notifications/tasks/status"
+
+
 class TaskMethods:
     """Answers ``tasks/…``.
 
@@ -51,6 +58,7 @@ class TaskMethods:
 
     def __init__(self, client: Find) -> None:
         self._client = client
+        self._sending: set[asyncio.Task[None]] = set()
 
     def add_to(self, server: Server[Any]) -> None:
         """Let a server answer the methods, and calls that ask for a task."""
@@ -80,7 +88,20 @@ class TaskMethods:
         seconds = ttl / 1000 if isinstance(ttl, int | float) and ttl > 0 else None
         client = await self._client(ctx)
         made = await client.begin(Channel(ctx, level=client.level), typed, ttl=seconds)
+        made.listeners.append(functools.partial(self._told, ctx))
         return {"task": made.legacy()}
+
+    def _told(self, ctx: Context, task: LongCall) -> None:
+        """Tell the client that asked for a task how it stands, if it can hear it."""
+        told: Any = _Status(params=task.legacy())
+        sending = asyncio.get_running_loop().create_task(ctx.session.send_notification(told))
+        self._sending.add(sending)
+        sending.add_done_callback(self._sent)
+
+    def _sent(self, sending: asyncio.Task[None]) -> None:
+        self._sending.discard(sending)
+        if not sending.cancelled():
+            sending.exception()  # It may be gone; it asks if it wants to know.
 
     async def _find(self, ctx: Context, task_id: str, *, both: bool = True) -> LongCall:
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:

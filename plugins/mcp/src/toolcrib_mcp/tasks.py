@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
@@ -19,6 +19,7 @@ from mcp import MCPError
 from toolcrib import Context, Failed, LostError, ToolFailure, Transient, Uncertain
 
 from .calls import Lost, failure, request
+from .listing import ANY
 from .texts import one_line
 
 
@@ -32,6 +33,7 @@ __all__ = ["Begun", "Follower", "begun"]
 _FINAL = frozenset({"completed", "failed", "cancelled"})
 _LEAST, _MOST = 0.05, 10.0
 _STOPPING = 1.0
+_AGAIN = 1.0
 
 
 class _Asked(types.Request[dict[str, Any], str]):
@@ -53,6 +55,10 @@ class _Update(_Asked):
 
 class _Cancel(_Asked):
     method: Literal["tasks/cancel"] = "tasks/cancel"
+
+
+class _Listen(types.Request[dict[str, Any], str]):
+    method: Literal["subscriptions/listen"] = "subscriptions/listen"
 
 
 @attrs.frozen
@@ -108,6 +114,7 @@ class Follower:
         self._say = say
         self._answered: set[str] = set()
         self._said = ""
+        self._news = asyncio.Event()
 
     async def follow(self) -> Mapping[str, Any]:
         """Wait for the task's end, and return the raw result of the call.
@@ -121,7 +128,8 @@ class Follower:
         scope = asyncio.timeout(limit)
         try:
             async with scope:
-                return await self._to_end()
+                with self._server.news.of(self._task.id) as self._news:
+                    return await self._listening(self._to_end())
         except TimeoutError:
             if not scope.expired():
                 raise
@@ -137,6 +145,27 @@ class Follower:
                 async with asyncio.timeout(_STOPPING):
                     await self._send(live, _Cancel)
 
+    async def _listening(self, work: Awaitable[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Hear of the task while it is followed, where that has to be asked for."""
+        hearing = asyncio.create_task(self._hear())
+        try:
+            return await work
+        finally:
+            hearing.cancel()
+            await asyncio.wait({hearing}, timeout=_STOPPING)
+
+    async def _hear(self) -> None:
+        """Ask to be told of the task, once for each connection; who refuses is only asked."""
+        known = None
+        while True:
+            live = self._server.connection.live
+            if live is not None and live is not known and live.modern:
+                known = live
+                params = {"notifications": {"taskIds": [self._task.id]}}
+                with contextlib.suppress(Exception):
+                    await live.session.send_request(_Listen(params=params), ANY)
+            await asyncio.sleep(_AGAIN)
+
     async def _to_end(self) -> Mapping[str, Any]:
         task = dict(self._task.state)
         while task.get("status") not in _FINAL:
@@ -150,9 +179,18 @@ class Follower:
             elif task.get("status") == "input_required" and not live.modern and self._ctx:
                 # The result's channel carries the questions.
                 return await self._result(live)
-            await asyncio.sleep(_interval(task))
+            await self._pause(_interval(task))
             task = await self._state()
         return await self._ended(task)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait for so long, or until the server tells something of the task."""
+        # However much it tells, it is not asked more often.
+        await asyncio.sleep(_LEAST)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds - _LEAST):
+                await self._news.wait()
+        self._news.clear()
 
     def _questions(self, task: Mapping[str, Any]) -> dict[str, Any]:
         asked = task.get("inputRequests")
