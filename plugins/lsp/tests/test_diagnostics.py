@@ -188,6 +188,37 @@ def test_least_severity_leaves_out_what_is_less(fake):
     assert [each["severity"] for each in found] == ["error", "error", "warning"]
 
 
+def many(count):
+    """So many faults, all in one place."""
+    span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
+    items = [{"range": span, "severity": 1, "message": f"m{n}"} for n in range(count)]
+    return {"kind": "full", "items": items}
+
+
+def test_summary_counts_what_is_on_further_pages(fake):
+    fake.plan(diagnostics="pull", methods={DIAGNOSTIC: [[{"reply": many(150)}]]})
+
+    async def scenario(call):
+        return await call("diagnostics", path="a.src")
+
+    outcome = fake.run(scenario)
+    assert (good(outcome)["total"], len(lines(outcome))) == (150, 100)
+    assert outcome.result.summary == "a.src: 150 errors"
+    assert "incomplete" not in outcome.result.notes
+
+
+def test_faults_that_are_too_many_to_keep_are_counted(fake):
+    fake.plan(diagnostics="pull", methods={DIAGNOSTIC: [[{"reply": many(2007)}]]})
+
+    async def scenario(call):
+        return await call("diagnostics", path="a.src", limit=1)
+
+    outcome = fake.run(scenario)
+    assert good(outcome)["total"] == 2000
+    assert "fake found 7 more, which are not listed." in text_of(outcome)
+    assert "incomplete" in outcome.result.notes
+
+
 def two_servers(fake, **second):
     servers = fake.settings["servers"]
     plan, log = fake.folder / "plan2.json", fake.folder / "log2.jsonl"

@@ -23,8 +23,6 @@ from .server import Server
 
 __all__ = ["Action", "actions", "chosen"]
 
-_MOST_ACTIONS = 200
-
 
 @attrs.frozen
 class Action:
@@ -85,7 +83,7 @@ async def actions(
     given, failures = await by_all(desk, "textDocument/codeAction", work)
     if not given:
         raise failures[0]
-    return [action for each in given for action in each][:_MOST_ACTIONS]
+    return [action for each in given for action in each]
 
 
 def _is_barred(desk: Desk, raw: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import attrs
@@ -38,6 +38,7 @@ class _Word:
 
     source: Source
     diagnostics: tuple[Diagnostic, ...] = ()
+    more: int = 0
 
 
 @pack.tool(
@@ -85,7 +86,7 @@ async def diagnostics(
         sources=sources,
         cursor=after,
     )
-    return _told(desk, value)
+    return _told(desk, value, found, {word.source.server: word.more for word in asked})
 
 
 diagnostics.signature(reading)
@@ -126,7 +127,7 @@ def _dated(
     else:
         reader = desk.reader(client)
     made = (_diagnostic(desk, reader, item) for item in known.items)
-    return _Word(source, tuple(each for each in made if each is not None))
+    return _Word(source, tuple(each for each in made if each is not None), known.more)
 
 
 def _diagnostic(desk: Desk, reader: Any, item: Any) -> Diagnostic | None:
@@ -148,7 +149,10 @@ def _order(each: Diagnostic) -> tuple[int, int, int, str]:
     return place.line, place.column, _RANK[each.severity], each.message
 
 
-def _told(desk: Desk, value: Diagnostics) -> Result:
+def _told(
+    desk: Desk, value: Diagnostics, found: Sequence[Diagnostic], more: Mapping[str, int]
+) -> Result:
+    """Return a page of what was found, with what was not kept of each server's word."""
     lines = [_line(each) for each in value.diagnostics]
     bad = [source for source in value.sources if source.state != "current"]
     good = [source.server for source in value.sources if source.state == "current"]
@@ -162,10 +166,14 @@ def _told(desk: Desk, value: Diagnostics) -> Result:
             )
         else:
             lines.append(f"{source.server}: {source.reason} There may be more.")
+    lines += [
+        f"{name} found {n:,} more, which are not listed." for name, n in more.items() if n
+    ]
     if value.cursor is not None:
         lines.append(f"More follow: call again with cursor={value.cursor!r}.")
-    notes = [*(["incomplete"] if bad and good else []), *(["stale"] if not good else [])]
-    counts = _counts(value.diagnostics) if value.total else "no problems"
+    incomplete = (bad and good) or any(more.values())
+    notes = [*(["incomplete"] if incomplete else []), *(["stale"] if not good else [])]
+    counts = _counts(found) if found else "no problems"
     summary = f"{desk.place.shown}: {counts}" + ("" if good else " (of an older text)")
     return Result(summary, [Text("\n".join(lines))], plain(value), notes=notes)
 

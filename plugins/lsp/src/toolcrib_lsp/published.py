@@ -29,6 +29,7 @@ class Known:
         time: When, seconds since the epoch.
         number: Counts the words of this server.
         digest: Of the content that they are about, where that is certain.
+        more: How many items it gave besides, which are not kept.
     """
 
     items: tuple[Any, ...]
@@ -37,6 +38,7 @@ class Known:
     time: float
     number: int
     digest: str = ""
+    more: int = 0
 
 
 class Published:
@@ -69,6 +71,7 @@ class Published:
             items = []
         kept = tuple(item for item in items[:_MOST_EACH] if isinstance(item, dict))
         self._known.pop(path, None)
+        facts["more"] = max(len(items) - _MOST_EACH, 0)
         self._known[path] = Known(kept, time=time.time(), number=self._number, **facts)
         if len(self._known) > _MOST_FILES:
             del self._known[next(iter(self._known))]
