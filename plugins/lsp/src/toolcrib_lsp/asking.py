@@ -40,7 +40,6 @@ __all__ = [
     "position",
     "registered",
     "settled",
-    "told",
     "with_users",
 ]
 
@@ -166,8 +165,14 @@ class Desk:
             Unavailable: it cannot answer now.
             Failed: it answered with an error.
         """
-        with told(server.name):
+        try:
             return await server.run(question, wait=self.wait)
+        except NoAnswer as error:
+            text = f"{server.name} did not answer: {error}. Ask again, or about less."
+            raise Unavailable(text, code="lsp.no_answer") from error
+        except RemoteError as error:
+            text = f"{server.name} answered with an error: {error.message}"
+            raise Failed(text, code="lsp.server_error") from error
 
     def unsupported(self, method: str) -> Unavailable:
         """Return the failure of a method that no server of the file knows."""
@@ -230,10 +235,10 @@ class _Question:
             # The work may be that very question: two answers alike are enough.
             first = first and (client.progress.busy or result != before)
             before = result
-            left = end - asyncio.get_running_loop().time()
             nothing = is_nothing(result)
             if not first and not (nothing and (busy or _is_doubtful(client, opened))):
                 break
+            left = end - asyncio.get_running_loop().time()
             if left <= 0:
                 if nothing:
                     raise _indexing(client)
@@ -357,24 +362,6 @@ _WORDS = {
 def _said(method: str) -> str:
     """Return a method in the words of our tools."""
     return _WORDS.get(method) or method.rpartition("/")[2]
-
-
-class told:  # noqa: N801 - used like a function, as ``with told(name):``
-    """Turns failures of a connection into failures of the call."""
-
-    def __init__(self, server: str) -> None:
-        self._server = server
-
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, NoAnswer):
-            text = f"{self._server} did not answer: {error}. Ask again, or about less."
-            raise Unavailable(text, code="lsp.no_answer") from error
-        if isinstance(error, RemoteError):
-            text = f"{self._server} answered with an error: {error.message}"
-            raise Failed(text, code="lsp.server_error") from error
 
 
 async def desk_of(ctx: Context, path: Path, *, wait: float, judged: bool = True) -> Desk:
