@@ -162,6 +162,67 @@ def test_a_request_that_two_readers_could_read_differently_is_refused(
     asyncio.run(main())
 
 
+def _chunked(line: Line, who: str | None) -> bytes:
+    return line.head(who, 0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+
+
+@pytest.mark.parametrize("who", ["alice", None])
+@pytest.mark.parametrize("around", [b"5;", b"0\r\nX: ", b"0\r\n"])
+def test_what_stands_around_a_body_is_bounded(
+    server: Listening, who: str | None, around: bytes
+) -> None:
+    """One line without end, or lines without end, with a token and without."""
+
+    async def main() -> None:
+        async with Line.open(server) as line:
+            line.writer.write(_chunked(line, who) + around)
+            if who is None:
+                await line.until(b"wanted")
+            said = await line.trickle(b"X: y\r\n" * 1000 if around == b"0\r\n" else b"y" * 6000)
+            assert said.startswith(b"HTTP/1.1 431") if who is not None else not said
+
+    async def within() -> None:
+        async with asyncio.timeout(4):
+            await main()
+
+    asyncio.run(within())
+
+
+def test_a_body_in_chunks_of_one_byte_is_a_body(server: Listening) -> None:
+    """However much stands around it; what comes after it is no part of the head."""
+
+    async def main() -> None:
+        async with Line.open(server) as line:
+            body = b" " * 200_000 + b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+            chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+            session = await line.session("alice")
+            head = _chunked(line, "alice")[:-2] + f"Mcp-Session-Id: {session}\r\n\r\n".encode()
+            line.writer.write(head + chunks + b"0\r\n\r\n")
+            assert (await line.answer())[0].startswith(b"http/1.1 200")
+            token = f"Authorization: Bearer {TOKENS['alice']}\r\n".encode()
+            line.writer.write(_chunked(line, None) + b"1\r\n{\r\n0\r\n" + token + b"\r\n")
+            assert (await line.answer())[0].startswith(b"http/1.1 401")
+
+    asyncio.run(main())
+
+
+def test_a_stranger_writes_nothing_into_the_log(server: Listening) -> None:
+    """Neither with what is no request, nor with one for another protocol."""
+
+    async def main() -> None:
+        before = server.log.read_text()
+        async with Line.open(server) as line:
+            line.writer.write(b"no request\r\n\r\n")
+            assert (await line.rest()).startswith(b"HTTP/1.1 400")
+        async with Line.open(server) as line:
+            more = {"Connection": "Upgrade", "Upgrade": "websocket"}
+            line.writer.write(line.head(None, 0, method="GET", **more))
+            assert (await line.answer())[0].startswith(b"http/1.1 401")
+        assert server.log.read_text() == before
+
+    asyncio.run(main())
+
+
 def test_a_number_that_another_client_uses_too_cancels_nothing_of_it(url: str) -> None:
     """Requests are known by their session's numbers alone."""
 

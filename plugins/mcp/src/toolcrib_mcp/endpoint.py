@@ -153,7 +153,7 @@ async def serve_http(
         http=GatheringProtocol,
         ws="none",
         backlog=_AT_ONCE,
-        log_level="warning",
+        log_level="error",  # Strangers write nothing into the log.
         access_log=False,
         proxy_headers=False,
         server_header=False,

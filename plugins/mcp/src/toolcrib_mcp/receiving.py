@@ -8,6 +8,7 @@ open at once.
 from __future__ import annotations
 
 import asyncio
+import math
 
 from typing import Any, ClassVar
 
@@ -19,6 +20,8 @@ from .crowd import HOLDER, room, to_make_room
 __all__ = ["ReceivingProtocol"]
 
 _HEAD = 64 * 1024
+# Bytes that may stand around each byte of a body: chunks of one byte have five.
+_FRAMES = 16
 # What the parser written in Python awaits of the client, by the name of its state.
 _PARTS = {"IDLE": "head", "SEND_BODY": "body"}
 
@@ -46,7 +49,7 @@ class ReceivingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Take a connection, or refuse it where there is no room."""
         self._part = ""
-        self._size = 0
+        self._size = self._body = 0
         self._timer: asyncio.TimerHandle | None = None
         self._untaken: asyncio.TimerHandle | None = None
         self._holder: str | None = None
@@ -117,13 +120,33 @@ class ReceivingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             # No part of anything, such as an empty line; no other clock runs for it.
             self._await("head")
             self._arm()
-        if self._part == "head" and self._size > _HEAD:
+        if self._size > self._most():
             self.refuse("431 Request Header Fields Too Large")
+
+    def _most(self) -> float:
+        """Return of how many bytes what is awaited may be.
+
+        The size of a body is the application's to judge; what stands around its chunks,
+        and after them, nobody else sees.
+        """
+        if self._part == "body" and not hasattr(self, "conn"):
+            return _HEAD + _FRAMES * self._body
+        return _HEAD if self._part == "head" else math.inf
 
     def on_message_begin(self) -> None:
         """Wait for the end of the head that begins."""
         super().on_message_begin()
         self._await("head")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a field of a head; one that comes after the body is no part of the head."""
+        if self._part != "body":
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._body += len(body)
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         """The head is whole."""
@@ -157,7 +180,7 @@ class ReceivingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     def _await(self, part: str) -> None:
         if part != self._part:
             self._part = part
-            self._size = 0
+            self._size = self._body = 0
             self._disarm()
 
     def _arm(self) -> None:
