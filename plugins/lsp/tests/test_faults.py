@@ -274,6 +274,7 @@ def test_server_that_is_slow_to_start_is_unavailable_and_ready_later(fake):
         ({"raw": "Content-Length: many\r\n\r\n"}, "a length that is no number"),
         ({"raw": "Content-Length: 5\r\n\r\n[1,2]"}, "a message that is a list"),
         ({"raw": "Content-Length: 3\r\n\r\n{{{"}, "a message that is no JSON"),
+        ({"raw": "Content-Length: 3\r\n\r\n{}1"}, "a message that goes on after its end"),
         ({"raw": "x" * 20000}, "no header in"),
         ({"large": 200_000_000}, "at most 67,108,864"),
         ({"hang_up": 1}, "closed its output"),

@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import time
 
 import pytest
 
 from lsp_kit import good, places
 
 from toolcrib_lsp.inotify import Notices
+from toolcrib_lsp.texts import Texts
 from toolcrib_lsp.watching import Change, Watch
 
 
@@ -233,3 +235,15 @@ def test_look_that_finds_nothing_is_not_the_last(tmp_path):
     assert notices.read() == []
     assert notices.working
     notices.close()
+
+
+@pytest.mark.parametrize(("age", "text"), [(-1_000, "b"), (3_600, "a")])
+def test_stamps_are_believed_only_if_they_are_no_longer_given(tmp_path, monkeypatch, age, text):
+    """A clock that ticks slowly gives one stamp to two contents, but not for ever."""
+    stamp = time.time_ns() - age * 1_000_000_000
+    monkeypatch.setattr("toolcrib_lsp.texts._key_of", lambda found: (stamp, stamp, 1, 1))
+    path, texts = tmp_path / "f", Texts()
+    path.write_text("a")
+    assert texts.now(str(path)).text == "a"
+    path.write_text("b")
+    assert texts.now(str(path)).text == text

@@ -20,7 +20,7 @@ class BrokenFrame(Exception):  # noqa: N818 - it says what was met
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_READ = json.JSONDecoder().decode
+_READ = json.JSONDecoder().raw_decode
 # The whole header, as nearly every server writes it.
 _HEADER = re.compile(rb"Content-Length: (\d{1,12})\r\n\r\n")
 
@@ -53,7 +53,7 @@ class Frames:
                 return found
             if len(buffer) < self._needed:
                 return found
-            body = bytes(buffer[: self._needed])
+            body = buffer[: self._needed]
             del buffer[: self._needed]
             self._needed = -1
             found.append(_message(body))
@@ -97,13 +97,17 @@ def _length(value: bytes, largest: int) -> int:
     return length
 
 
-def _message(body: bytes) -> dict[str, Any]:
+def _message(body: bytearray) -> dict[str, Any]:
     try:
         # The protocol's bytes are UTF-8, so nothing need be guessed.
-        message = _READ(body.decode("utf-8", "surrogatepass"))
+        text = body.decode("utf-8", "surrogatepass").strip()
+        message, end = _READ(text)
     except (ValueError, RecursionError) as error:
         text = f"a message that is no JSON: {error}"
         raise BrokenFrame(text) from None
+    if end != len(text):
+        text = f"a message that goes on after its end: {text[end : end + 40]!r}"
+        raise BrokenFrame(text)
     if not isinstance(message, dict):
         text = f"a message that is a {type(message).__name__}"
         raise BrokenFrame(text)

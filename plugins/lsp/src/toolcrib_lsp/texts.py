@@ -10,6 +10,8 @@ import time
 from collections import OrderedDict
 from functools import cached_property
 
+import attrs
+
 from toolcrib import Failed, NotFound
 
 from .positions import split_lines
@@ -103,6 +105,15 @@ def read_bytes(path: str) -> bytes:
 _Key = tuple[int, int, int, int]
 
 
+@attrs.frozen
+class _Known:
+    """A content, what a look at its file told, and whether any other one tells otherwise."""
+
+    snapshot: Snapshot
+    key: _Key | None
+    sure: bool
+
+
 class Texts:
     """Remembers contents by path, and notices every change.
 
@@ -111,7 +122,7 @@ class Texts:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[_Key, int, Snapshot]] = OrderedDict()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
         self._bytes = 0
 
     def now(self, path: str, found: os.stat_result | None = None) -> Snapshot:
@@ -127,37 +138,36 @@ class Texts:
             ToolFailure: as :func:`read_bytes` and :meth:`Snapshot.of`.
         """
         known = self._known.get(path)
-        before = time.time_ns()
         key = _key(path) if found is None else _key_of(found)
-        same = known is not None and key is not None and known[0] == key
-        if known is not None and key is not None and same and known[1] - max(key[:2]) > _RACY:
+        if known is not None and known.sure and known.key == key:
             self._known.move_to_end(path)
-            return known[2]
+            return known.snapshot
+        before = time.time_ns()
         try:
             data = read_bytes(path)
         except (NotFound, Failed):
             self.forget(path)
             raise
-        if key is None:  # it was made between the two looks
-            before, key = 0, _key(path) or (0, 0, 0, 0)
-        if known is not None and known[2].data == data:
-            self._known[path] = (key, before, known[2])
+        # None: it was made between the two looks.
+        sure = key is not None and before - max(key[:2]) > _RACY
+        if known is not None and known.snapshot.data == data:
+            self._known[path] = _Known(known.snapshot, key, sure)
             self._known.move_to_end(path)
-            return known[2]
+            return known.snapshot
         made = Snapshot.of(path, data)
         self.forget(path)
-        self._keep(path, key, before, made)
+        self._keep(path, _Known(made, key, sure))
         return made
 
     def forget(self, path: str) -> None:
         """Let go of a file."""
         known = self._known.pop(path, None)
         if known is not None:
-            self._bytes -= len(known[2].data)
+            self._bytes -= len(known.snapshot.data)
 
-    def _keep(self, path: str, key: _Key, read: int, made: Snapshot) -> None:
-        self._known[path] = (key, read, made)
-        self._bytes += len(made.data)
+    def _keep(self, path: str, known: _Known) -> None:
+        self._known[path] = known
+        self._bytes += len(known.snapshot.data)
         while len(self._known) > _KEPT or self._bytes > _KEPT_BYTES:
             oldest = next(iter(self._known))
             if oldest == path:
