@@ -53,7 +53,8 @@ class Direct:
     def __init__(self, writer: Any) -> None:
         self._writer = writer
         self._numbers = itertools.count(_FIRST)
-        self._waiting: dict[int, tuple[asyncio.Future[Answer], ProgressFnT]] = {}
+        self._waiting: dict[types.RequestId, tuple[asyncio.Future[Answer], ProgressFnT]] = {}
+        self._reports: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def ask(
@@ -118,10 +119,52 @@ class Direct:
         return False
 
     def _answered(self, number: types.RequestId, answer: Answer) -> bool:
-        waiting = self._waiting.get(coerce_request_id(number))  # type: ignore[arg-type]
+        waiting = self._waiting.get(coerce_request_id(number))
         if waiting is None:
             return False
         # A second answer, or one to a request that was given up a moment ago.
         with contextlib.suppress(asyncio.InvalidStateError):
             waiting[0].set_result(answer)
         return True
+
+    def _progressed(self, message: types.JSONRPCNotification) -> bool:
+        params = message.params or {}
+        token = params.get("progressToken")
+        if not isinstance(token, int | str) or isinstance(token, bool):
+            return False
+        waiting = self._waiting.get(coerce_request_id(token))
+        if waiting is None:
+            return False
+        progress, said = _number(params.get("progress")), params.get("message")
+        if progress is not None:
+            words = said if isinstance(said, str) else None
+            report = _reported(waiting[1], progress, _number(params.get("total")), words)
+            task = asyncio.ensure_future(report)
+            self._reports.add(task)
+            task.add_done_callback(self._reports.discard)
+        return True
+
+    def close(self) -> None:
+        """Have everything that waits end: nothing can come any more."""
+        self._closed = True
+        for answer, _ in self._waiting.values():
+            with contextlib.suppress(asyncio.InvalidStateError):
+                answer.set_result(_CLOSED)
+
+
+async def _reported(
+    tell: ProgressFnT, progress: float, total: float | None, message: str | None
+) -> None:
+    try:
+        await tell(progress, total, message)
+    except Exception:  # noqa: BLE001 - it must not end the reading of answers
+        _LOG.warning("what was told of progress raised", exc_info=True)
+
+
+def _number(value: Any) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all that can be meant
+        return None

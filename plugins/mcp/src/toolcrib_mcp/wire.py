@@ -12,7 +12,7 @@ import asyncio
 import time
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import anyio
@@ -29,6 +29,8 @@ from mcp.shared.dispatcher import (
 )
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+
+from .direct import Direct, is_traced
 
 
 __all__ = ["RAW", "Tap", "Watched"]
@@ -65,6 +67,7 @@ class Watched:
     Attributes:
         noise: What was no message.
         dropped: Messages of floods.
+        takes: Is shown each message first, and keeps it if it says so.
     """
 
     def __init__(self, inner: Any) -> None:
@@ -73,6 +76,7 @@ class Watched:
         self.noise = 0
         self.dropped = 0
         self._second = (0, 0)
+        self.takes: Callable[[Any], bool] | None = None
 
     @property
     def last_context(self) -> Any:
@@ -87,7 +91,9 @@ class Watched:
             while True:
                 message = await self._inner.__anext__()
                 if not self._floods(message):
-                    return message
+                    if self.takes is None or not self.takes(getattr(message, "message", None)):
+                        return message
+                    continue
                 self.dropped += 1
                 # Others have their turn while a flood is read away.
                 await asyncio.sleep(0)
@@ -136,6 +142,8 @@ class Tap(Dispatcher[Any]):
         self._inner: JSONRPCDispatcher[Any] = JSONRPCDispatcher(
             reader, writer, on_stream_exception=self._noise
         )
+        self._direct = Direct(writer)
+        reader.takes = self._direct.takes
         self.lost = anyio.Event()
         self._numbers = 0
         self._aside: OrderedDict[int, Any] = OrderedDict()
@@ -172,8 +180,10 @@ class Tap(Dispatcher[Any]):
         would add nothing but time.
         """
         headers = {MCP_PROTOCOL_VERSION_HEADER: version}
-        opts: CallOptions = {"headers": headers, "on_progress": on_progress}
-        return await self._inner.send_raw_request(method, params, opts)
+        if is_traced():
+            opts: CallOptions = {"headers": headers, "on_progress": on_progress}
+            return await self._inner.send_raw_request(method, params, opts)
+        return await self._direct.ask(method, params, headers=headers, on_progress=on_progress)
 
     def taken(self, meta: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the raw result that belongs to an answer's ``_meta``."""
@@ -200,6 +210,7 @@ class Tap(Dispatcher[Any]):
                 on_request, on_notify, on_notify_intercept, task_status=task_status
             )
         finally:
+            self._direct.close()
             self.lost.set()
 
     async def _noise(self, error: Exception) -> None:
