@@ -206,20 +206,28 @@ class Guard:
             await _refuse(send, *refusal)
             return
         session = request.session
-        log = session.log if session is not None else Log()
+        if session is None:
+            send = self._noting(request, send)
+        else:
+            LOG.set(session.log)
+        await self._app(request.scope, _again(whole, receive), send)
+        if request.scope["method"] == "DELETE" and session is not None:
+            await self._over(request.headers[_SESSION])
+
+    def _noting(self, request: _Request, send: Send) -> Send:
+        """Return a sender that notes which session a request begins, if it does."""
+        log = Log()
         LOG.set(log)
 
         async def sent(message: Any) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 for key, value in message.get("headers", ()):
-                    if key.lower() == _SESSION and session is None:
+                    if key.lower() == _SESSION:
                         name = _key(request.token, value)
                         self._sessions[value] = _Session(request.token, name, log)
             await send(message)
 
-        await self._app(request.scope, _again(whole, receive), sent)
-        if request.scope["method"] == "DELETE" and session is not None:
-            await self._over(request.headers[_SESSION])
+        return sent
 
     async def _refusal(self, request: _Request, whole: Any) -> tuple[int, str] | None:
         """Return how a whole request of an older revision is refused; None: it is not."""

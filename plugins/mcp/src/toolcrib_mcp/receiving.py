@@ -138,20 +138,16 @@ class ReceivingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         super().on_message_begin()
         self._await("head")
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a field of a head; one that comes after the body is no part of the head."""
-        if self._part != "body":
-            super().on_header(name, value)
-
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
         self._body += len(body)
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        """The head is whole."""
+        """The head is whole; a field that comes after the body is no part of it."""
         self._await("body")
         super().on_headers_complete()
+        self.headers: list[tuple[bytes, bytes]] = []
 
     def on_message_complete(self) -> None:
         """The request is whole."""
