@@ -65,6 +65,8 @@ class Lifetimes:
             owner.task = asyncio.create_task(
                 self._own(resource, owner, make_context()), name=f"resource {resource.name}"
             )
+        if owner.ready.done():
+            return owner.ready.result()
         return await asyncio.shield(owner.ready)
 
     async def _own(self, resource: Any, owner: _Owner, context: Any) -> None:
