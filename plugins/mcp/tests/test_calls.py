@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,44 @@ def test_cancelled_calls_are_cancelled_at_the_server(tmp_path: Path, peer: Any) 
         sent = [m["id"] for m in one.messages("tools/call")][:12]
         told = [m["params"]["requestId"] for m in one.messages("notifications/cancelled")]
         assert sorted(told) == sorted(sent)
+
+    run(main())
+
+
+def test_a_server_is_given_as_many_calls_at_once_as_it_takes(tmp_path: Path, peer: Any) -> None:
+    """The others wait for their turn, and one that would wait too long is told so."""
+    calls = {"t": [{"sleep": 0.02}, {"text": "done"}], "first": [{"sleep": 30.0}]}
+
+    async def main() -> None:
+        plan = {"tools": [tool("t"), tool("first")], "calls": calls}
+        one = peer(plan, concurrency=2, effects=["net_read"])
+        limits = {"total": 200, "pack": 200, "session": 200}
+        async with opened(tmp_path, {"a": one}, limits=limits) as (_, session):
+
+            def start(name: str, times: int) -> list[asyncio.Task[Any]]:
+                made = (session.call(name, {}, approver=yes) for _ in range(times))
+                return [asyncio.create_task(each) for each in made]
+
+            first = start("mcp.a.first", 2)
+            await until(lambda: len(one.messages("tools/call")) == 2)
+            more = start("mcp.a.t", 70)
+            await until(lambda: sum(each.done() for each in more) == 6, 20)
+            for each in first:
+                each.cancel()
+            found = [each.code or each.status for each in await asyncio.gather(*more)]
+            assert found.count("mcp.busy") == 6
+            assert found.count("ok") == 64
+            await asyncio.gather(*first, return_exceptions=True)
+        # Those that were cancelled end a little later there.
+        under_way, most = set(), 0
+        for line in map(json.loads, one.log.read_text().splitlines()):
+            message = line.get("message", {})
+            if message.get("method") == "tools/call" and message["params"]["name"] == "t":
+                under_way.add(message["id"])
+            if line["event"] == "slept":
+                under_way.discard(line["id"])
+            most = max(most, len(under_way))
+        assert most == 2
 
     run(main())
 

@@ -218,6 +218,24 @@ def test_noise_and_floods_harm_nobody(tmp_path: Path, peer: Any) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    ("answer", "begun"), [({"sleep": 60}, 2), ({"error": {"code": -32601, "message": "no"}}, 1)]
+)
+def test_a_server_that_leaves_health_checks_unanswered_is_begun_again(
+    tmp_path: Path, peer: Any, answer: Any, begun: int
+) -> None:
+    """An error is an answer; silence, several times, is none."""
+
+    async def main() -> None:
+        one = peer({"tools": [tool("t")], "methods": {"ping": [answer]}}, ping=0.02)
+        async with opened(tmp_path, {"a": one}) as (box, _):
+            await until(lambda: len(one.messages("ping")) >= 4, 20)
+            await until(lambda: "mcp.a.t" in box.catalog)
+            assert len(one.events("start")) == begun
+
+    asyncio.run(main())
+
+
 def test_of_a_flood_of_requests_few_are_listened_to(tmp_path: Path, peer: Any) -> None:
     """Answers come through it; the rest is dropped before it costs anything."""
     pings = "\n".join(

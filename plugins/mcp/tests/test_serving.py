@@ -347,6 +347,55 @@ def test_a_change_of_one_clients_tools_is_told_to_it_alone(tmp_path: Path) -> No
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_tools_that_are_hidden_until_searched_for_are_found(tmp_path: Path, mode: str) -> None:
+    """By the client that searches; it is told that its tools are others, and calls one."""
+    from toolcrib_mcp.clients import Clients
+    from toolcrib_mcp.handlers import Served
+
+    pack, heard = Pack("desk"), []
+
+    @pack.tool(effects=())
+    async def weather(ctx: Context, town: str) -> str:
+        """Tell tomorrow's weather of a town."""
+        return f"rain in {town}"
+
+    async def hears(message: Any) -> None:
+        heard.append(type(message))
+
+    def who(ctx: Any) -> tuple[str, str]:
+        return ctx.session.client_params.client_info.name, "ada"
+
+    async def main() -> None:
+        policy = Policy(local=[pack], workspace=tmp_path, state=tmp_path / ".s", defer=True)
+        async with Toolbox(policy) as box, contextlib.AsyncExitStack() as stack:
+            clients = Clients(box)
+            served = Served(clients, who)
+
+            async def connect(name: str) -> Client:
+                about = types.Implementation(name=name, version="1")
+                options = {"mode": mode, "client_info": about, "message_handler": hears}
+                return await stack.enter_async_context(Client(served.server, **options))
+
+            async def names(client: Client) -> list[str]:
+                # The SDK keeps a list until it hears of a change.
+                listed = await client.session.list_tools()
+                return [tool.name for tool in listed.tools]
+
+            one, two = await connect("one"), await connect("two")
+            assert await names(one) == await names(two) == ["crib_search"]
+            await one.call_tool("crib_search", {"query": "weather"})
+            assert await names(one) == ["crib_search", "desk_weather"]
+            assert await names(two) == ["crib_search"]
+            result = await one.call_tool("desk_weather", {"town": "Bonn"})
+            assert result.content[0].text == "rain in Bonn"
+            if mode == "legacy":
+                assert heard == [types.ToolListChangedNotification]
+            await clients.close()
+
+    asyncio.run(main())
+
+
 def test_a_long_result_is_an_artifact_of_its_client(port: Port) -> None:
     """What was cut is a resource that the client can read, and no other client."""
 
@@ -441,23 +490,6 @@ def test_progress_and_logs_reach_the_client(port: Port) -> None:
             await until(lambda: len(steps) == 3 and lines)
         assert steps == [(1.0, 3.0, "step 1"), (2.0, 3.0, "step 2"), (3.0, 3.0, "step 3")]
         assert lines == ["a line"]
-
-    asyncio.run(main())
-
-
-def test_a_client_has_only_so_many_calls_under_way(tmp_path: Path) -> None:
-    """The next one is refused at once, and the others go on."""
-
-    async def main() -> None:
-        async with Raw.open(tmp_path) as raw:
-            for number in range(1, 1001):
-                raw.call(number, "desk_work", seconds=30)
-            raw.call(1001, "desk_work", seconds=0)
-            assert "1000 calls" in (await raw.answer(1001))["error"]["message"]
-            for number in range(1, 1001):
-                raw.cancel(number)
-            raw.call(1002, "desk_echo", text="hello")
-            assert (await raw.answer(1002))["result"]["content"][0]["text"] == "hello"
 
     asyncio.run(main())
 

@@ -31,7 +31,6 @@ TASK_AFTER = 5.0
 """Seconds after which a call goes on as a task, where nobody says otherwise."""
 
 _WAITING = 300.0
-_MOST_CALLS = 1000
 _NEEDED: dict[str, dict[str, Any]] = {
     "mcp.no_sampling": {"sampling": {}},
     "mcp.no_tasks": {"extensions": {TASKS: {}}},
@@ -152,12 +151,8 @@ class Client:
         """Take a call through all stages.
 
         Raises:
-            MCPError: there is no such tool for this client, or it calls too much at once.
+            MCPError: there is no such tool for this client.
         """
-        if self._calls >= _MOST_CALLS:
-            # A client need not wait for answers, and what it asked for goes on without it.
-            message = f"{self._calls} calls of this client are under way; wait for some to end"
-            raise MCPError(code=types.INTERNAL_ERROR, message=message)
         self._calls += 1
         try:
             return await self._called(channel, name, arguments)
