@@ -240,6 +240,42 @@ def test_a_number_that_another_client_uses_too_cancels_nothing_of_it(url: str) -
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("own_first", [False, True])
+def test_a_session_that_is_named_beside_ones_own_is_not_entered(
+    server: Listening, *, own_first: bool
+) -> None:
+    """One reader would look at the first, and another at the last."""
+
+    async def main() -> None:
+        async with Line.open(server) as line:
+            victim, own = await line.session("bob"), await line.session("alice")
+            sessions = [own, victim] if own_first else [victim, own]
+            names = "".join(f"Mcp-Session-Id: {each}\r\n" for each in sessions)
+            call = {"id": 2, "method": "tools/call", "params": called("recall", {})}
+            request = line.request("alice", call).replace(b"\r\n", b"\r\n" + names.encode(), 1)
+            line.writer.write(request)
+            assert (await line.answer())[0].startswith(b"http/1.1 400")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "twice", ["Authorization: Bearer x", "MCP-Protocol-Version: 2026-07-28"]
+)
+def test_what_says_whose_a_request_is_stands_in_it_once(server: Listening, twice: str) -> None:
+    """Neither a second token nor a second revision is passed over."""
+
+    async def main() -> None:
+        async with Line.open(server) as line:
+            session = {"Mcp_Session_Id": await line.session("alice")}
+            more = {**session, "MCP_Protocol_Version": "2025-11-25"}
+            request = line.request("alice", {"id": 2, "method": "ping"}, **more)
+            line.writer.write(request.replace(b"\r\n", f"\r\n{twice}\r\n".encode(), 1))
+            assert (await line.answer())[0].startswith(b"http/1.1 400")
+
+    asyncio.run(main())
+
+
 # -- the numbers of requests -----------------------------------------------------------
 
 

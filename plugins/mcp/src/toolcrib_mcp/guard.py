@@ -25,6 +25,8 @@ __all__ = ["Guard", "Tokens"]
 
 _SESSION = b"mcp-session-id"
 _VERSION = b"mcp-protocol-version"
+# The SDK would take the first of several, others the last.
+_ONCE = frozenset({b"authorization", _SESSION, _VERSION})
 _EVERYBODY = ("local", "local")
 
 Receive = Callable[[], Awaitable[Any]]
@@ -148,6 +150,10 @@ class Guard:
             if key not in self._unheard
         ]
         headers = dict(scope["headers"])
+        named = [key for key, _ in scope["headers"] if key in _ONCE]
+        if len(named) != len(set(named)):
+            await _refuse(send, 400, "a header that says whose a request is stands in it twice")
+            return
         holder: tuple[str, str] | None = _EVERYBODY
         if self._tokens is not None:
             holder = self._tokens.holder(headers.get(b"authorization", b""))
@@ -155,9 +161,9 @@ class Guard:
             await _refuse(send, 401, "a bearer token is wanted", b"Bearer")
             return
         scope[HOLDER] = holder
-        named = headers.get(_SESSION)
-        session = self._sessions.get(named) if named is not None else None
-        if named is not None and (session is None or session.token != holder[1]):
+        name = headers.get(_SESSION)
+        session = self._sessions.get(name) if name is not None else None
+        if name is not None and (session is None or session.token != holder[1]):
             await _refuse(send, 404, "no such session")
             return
         if self._under_way[holder[1]] >= self._at_once:
