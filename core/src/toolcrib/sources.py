@@ -38,6 +38,9 @@ __all__ = ["Source", "Sources"]
 
 # Looking at more tools than this would hold the event loop up for everybody.
 _MANY = 100
+# How soon the wait for what is still out becomes shorter: below a tenth, down to a fifth.
+_FEW = 10
+_LEAST = 0.2
 
 
 class Source(Protocol):
@@ -64,7 +67,7 @@ class Sources:
         toolbox: Whose catalog they change.
         patience: Seconds that entering the toolbox waits for first readings.
         quiet: Seconds without another one after which it waits no longer: what is late
-            comes later, and delays nobody else.
+            comes later, and delays nobody else. Less, where fewer than a tenth are out.
         timeout: Seconds for opening, one reading, or closing.
         pauses: Seconds before a source that could not be opened is tried again.
     """
@@ -133,7 +136,9 @@ class Sources:
                 )
                 if not done:
                     break
-                left = min(self._quiet, end - loop.time())
+                # Of many that start together nearly all are there: what is left is slow.
+                share = max(min(1.0, _FEW * len(pending) / len(waits)), _LEAST)
+                left = min(self._quiet * share, end - loop.time())
         finally:
             for wait in waits:
                 wait.cancel()

@@ -247,6 +247,34 @@ def test_a_late_source_keeps_nobody_waiting_and_can_be_waited_for(run):
     assert after
 
 
+@pytest.mark.parametrize(("come", "waits"), [(1, 0.25), (9, 0.25), (39, 0.0625), (99, 0.05)])
+def test_the_more_sources_have_come_the_shorter_the_others_are_waited_for(
+    run, monkeypatch, come, waits
+):
+    """Of many that start together, the few that are out are slow for reasons of their own."""
+    asked = []
+    wait = asyncio.wait
+
+    async def noted(tasks, *, timeout=None, **more):
+        asked.append(timeout)
+        return await wait(tasks, timeout=timeout, **more)
+
+    def named(name):
+        source = Hub()
+        source.name = name
+        return source
+
+    silent = named("silent")
+    silent.open = lambda changed: silent.read.wait()
+
+    async def scenario(session):
+        return [timeout for timeout in asked if timeout is not None]
+
+    monkeypatch.setattr(asyncio, "wait", noted)
+    sources = [named(f"s{number}") for number in range(come)]
+    assert run(scenario, pack_with(*sources, silent))[-1] == pytest.approx(waits)
+
+
 def test_a_source_says_whose_words_change_by_themselves(run):
     """Its own names become ids, taken as they are."""
     hub = Hub(live("a"))
