@@ -212,10 +212,10 @@ class Guard:
             await _refuse(send, *refusal)
             return
         session = request.session
-        if session is None:
-            send = self._noting(request, send)
-        else:
+        if session is not None:
             LOG.set(session.log)
+        elif request.old:
+            send = self._noting(request, send)
         await self._app(request.scope, _again(whole, receive), send)
         if request.scope["method"] == "DELETE" and session is not None:
             await self._over(request.headers[_SESSION])
