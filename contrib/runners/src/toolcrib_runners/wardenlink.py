@@ -147,8 +147,8 @@ class Warden:
         if "error" in answer:
             del self.running[job_id]
             return None
-        if answer.get("ended") is not None and not running.done.done():
-            running.done.set_result(answer["ended"])
+        if answer.get("ended") is not None:
+            _settle(running.done, answer["ended"])
         return running
 
     async def ask(self, op: str, job_id: str, **more: Any) -> dict[str, Any]:
@@ -202,23 +202,20 @@ class Warden:
             if self._writer is not None:
                 self._writer.close()
             for future in self._answers.values():
-                if not future.done():
-                    future.set_exception(gone)
+                _fail(future, gone)
             for running in self.running.values():
-                if not running.done.done():
-                    running.done.set_exception(gone)
-                    running.done.exception()  # Nobody may be waiting; that is no fault.
+                _fail(running.done, gone)
             self.running.clear()
 
     def _take(self, message: dict[str, Any]) -> None:
         if "n" in message:
             future = self._answers.get(message["n"])
-            if future is not None and not future.done():
-                future.set_result(message)
+            if future is not None:
+                _settle(future, message)
         elif "ended" in message:
             running = self.running.pop(message["ended"], None)
-            if running is not None and not running.done.done():
-                running.done.set_result(message["result"])
+            if running is not None:
+                _settle(running.done, message["result"])
         elif "started" in message:
             found = self.running.get(message["started"])
             if found is not None:
@@ -245,6 +242,20 @@ class Warden:
             self._process.returncode = self._process.returncode or 0
         if self._own is not None:
             self._own.cleanup()
+
+
+# Nobody looks before: a signal may cancel a future between any two steps.
+
+
+def _settle(future: asyncio.Future[Any], value: Any) -> None:
+    with contextlib.suppress(asyncio.InvalidStateError):
+        future.set_result(value)
+
+
+def _fail(future: asyncio.Future[Any], error: Exception) -> None:
+    with contextlib.suppress(asyncio.InvalidStateError):
+        future.set_exception(error)
+        future.exception()  # Nobody may be waiting; that is no fault.
 
 
 async def _connect(path: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

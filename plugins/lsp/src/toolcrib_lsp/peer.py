@@ -7,6 +7,7 @@ whatever its id, and one without is an answer to ours.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from collections.abc import Callable
 from typing import Any
@@ -156,8 +157,7 @@ class Peer:
             self._alarm.cancel()
         waiting, self._waiting = self._waiting, {}
         for asked in waiting.values():
-            if not asked.future.done():
-                asked.future.set_exception(why)
+            _fail(asked.future, why)
 
     def _set_alarm(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
         """Have the alarm ring in time, if it would not."""
@@ -176,7 +176,7 @@ class Peer:
             if asked.until > now:
                 self._set_alarm(loop, asked.until)
             else:
-                asked.future.set_exception(NoAnswer(asked.method, asked.seconds))
+                _fail(asked.future, NoAnswer(asked.method, asked.seconds))
 
     def _answered(self, message: dict[str, Any]) -> None:
         number = message["id"]
@@ -186,19 +186,19 @@ class Peer:
         future = asked.future
         error = message.get("error")
         if error is None:
-            future.set_result(message.get("result"))
+            with contextlib.suppress(asyncio.InvalidStateError):
+                future.set_result(message.get("result"))
             return
         if not isinstance(error, dict):
             error = {"message": str(error)}
         code = error.get("code")
-        future.set_exception(
-            RemoteError(
-                asked.method,
-                code if isinstance(code, int) else CODES.INTERNAL,
-                str(error.get("message", "no message"))[:2000],
-                error.get("data"),
-            )
+        failure = RemoteError(
+            asked.method,
+            code if isinstance(code, int) else CODES.INTERNAL,
+            str(error.get("message", "no message"))[:2000],
+            error.get("data"),
         )
+        _fail(future, failure)
 
     def _asked(self, message: dict[str, Any]) -> None:
         method, params = str(message["method"]), message.get("params")
@@ -218,3 +218,9 @@ class Peer:
             answer["error"] = {"code": CODES.INVALID_PARAMS, "message": str(error)[:500]}
         if self.closed is None:
             self._write(encode(answer))
+
+
+def _fail(future: asyncio.Future[Any], error: Exception) -> None:
+    # No look before: a signal may cancel it between any two steps.
+    with contextlib.suppress(asyncio.InvalidStateError):
+        future.set_exception(error)

@@ -151,8 +151,7 @@ class Channel:
         for key in list(self.wanted):
             if key in responses:
                 one = self.wanted.pop(key)
-                if not one.answer.done():
-                    one.answer.set_result(responses[key])
+                _settle(one.answer, responses[key])
         self.changed()
 
     def detach(self) -> None:
@@ -167,8 +166,7 @@ class Channel:
                 one.request.params = params.model_copy(update={"meta": dict(meta)})
             answer = await self._sent(ctx, one.request, one.result)
             self.wanted.pop(key, None)
-            if not one.answer.done():
-                one.answer.set_result(answer)
+            _settle(one.answer, answer)
         self.changed()
 
     async def stirred(self, timeout: float | None = None) -> bool:
@@ -206,14 +204,12 @@ class Channel:
 
     def _stir(self) -> None:
         for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            _settle(waiter, None)
 
     def end(self) -> None:
         """Stop waiting for answers that will not come."""
         for one in self.wanted.values():
-            if not one.answer.done():
-                one.answer.set_result(None)
+            _settle(one.answer, None)
         self.wanted.clear()
 
     # -- progress and logs -------------------------------------------------------------
@@ -260,6 +256,12 @@ class Channel:
             await asyncio.sleep(0)
         if self._sending:
             await asyncio.wait(set(self._sending), timeout=1.0)
+
+
+def _settle(future: asyncio.Future[Any], value: Any) -> None:
+    # No look before: a signal may cancel it between any two steps.
+    with contextlib.suppress(asyncio.InvalidStateError):
+        future.set_result(value)
 
 
 class ClientAsk:
