@@ -22,6 +22,23 @@ def make_pack(started):
     return pack
 
 
+def reviewed(asked, answer):
+    """Make a pack whose reviewer says that it was asked, and waits for its own answer."""
+    pack = Pack("slow")
+
+    @pack.tool(effects=())
+    async def work(ctx: Context) -> str:
+        """Work."""
+        return "done"
+
+    @pack.review
+    async def look(call, outcome):
+        asked.set()
+        await answer.wait()
+
+    return pack
+
+
 WAYS = {
     "call": lambda session, reply, view: session.call("slow.wait"),
     "one": lambda session, reply, view: session.answer(reply(("slow_wait", "{}")), view=view),
@@ -120,18 +137,6 @@ def test_end_of_a_call_is_recorded_though_its_task_is_cancelled_while_it_is_revi
     """The reviewer has its say first."""
     asked, answer = asyncio.Event(), asyncio.Event()
 
-    pack = Pack("slow")
-
-    @pack.review
-    async def look(call, outcome):
-        asked.set()
-        await answer.wait()
-
-    @pack.tool(effects=())
-    async def work(ctx: Context) -> str:
-        """Work."""
-        return "done"
-
     async def scenario(session):
         task = asyncio.ensure_future(session.call("slow.work"))
         await asked.wait()
@@ -143,23 +148,13 @@ def test_end_of_a_call_is_recorded_though_its_task_is_cancelled_while_it_is_revi
         (receipt,) = session.toolbox.ledger.receipts("c")
         return still, task.cancelled(), receipt.status
 
+    pack = reviewed(asked, answer)
     assert run(scenario, pack, reviewers=["slow"]) == (True, True, "ok")
 
 
 def test_end_of_a_call_is_recorded_without_its_result_if_the_loop_ends_while_it_is_kept(run):
     """asyncio.run cancels every task; what the effect came to is known all the same."""
     asked = asyncio.Event()
-    pack = Pack("slow")
-
-    @pack.review
-    async def look(call, outcome):
-        asked.set()
-        await asyncio.Event().wait()
-
-    @pack.tool(effects=())
-    async def work(ctx: Context) -> str:
-        """Work."""
-        return "done"
 
     async def scenario(session):
         call = asyncio.ensure_future(session.call("slow.work"))
@@ -171,6 +166,7 @@ def test_end_of_a_call_is_recorded_without_its_result_if_the_loop_ends_while_it_
         (receipt,) = ledger.receipts("c")
         return call.cancelled(), receipt.status, ledger.recorded(receipt.call_id).result
 
+    pack = reviewed(asked, asyncio.Event())
     cancelled, status, result = run(scenario, pack, reviewers=["slow"])
     assert (cancelled, status, result.content) == (True, "ok", ())
     assert "could not be kept" in result.notes[0]
