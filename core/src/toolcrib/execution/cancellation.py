@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import types
 
-from collections.abc import Callable, Coroutine, Generator
-from contextvars import Context as Variables
+from collections.abc import Callable
 from typing import Any, Literal
 
 from toolcrib.errors import StageError
@@ -24,21 +22,9 @@ from .deadlines import Deadlines, Handle
 from .interrupts import may_come_from_a_signal
 
 
-__all__ = ["AbandonedError", "CancelToken", "Cause", "drive"]
+__all__ = ["CancelToken", "Cause"]
 
 Cause = Literal["cancelled", "deadline"]
-
-
-class AbandonedError(BaseException):
-    """Raised inside *execute* when a handler does not end after it was cancelled.
-
-    ``rest`` is the task that carries what is left of the handler. A ``BaseException``,
-    so that nothing between takes it for a failure of the tool.
-    """
-
-    def __init__(self, rest: asyncio.Task[Any]) -> None:
-        self.rest = rest
-        super().__init__()
 
 
 class CancelToken:
@@ -301,69 +287,3 @@ class CancelToken:
         self._sent += 1
         self._undelivered = True
         self._task.cancel()
-
-
-@types.coroutine
-def drive(
-    handler: Coroutine[Any, Any, Any], token: CancelToken, variables: Variables
-) -> Generator[Any, None, Any]:
-    """Run a handler in the current task and in context variables of its own.
-
-    Raises:
-        AbandonedError: the handler swallowed its cancellation and went on.
-    """
-    run, step = variables.run, token.step
-    try:
-        waits_for = step(run, handler.send, None)
-        while True:
-            try:
-                yield waits_for
-            except GeneratorExit:
-                token.closed = True
-                run(handler.close)
-                raise
-            except BaseException as error:  # noqa: BLE001 - handed to the handler
-                if isinstance(error, asyncio.CancelledError):
-                    token.delivered(inside=True)
-                waits_for = step(run, handler.throw, error)
-                if token.insisted:
-                    raise AbandonedError(_carry_on(handler, waits_for, variables)) from None
-            else:
-                waits_for = step(run, handler.send, None)
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        token.ended()
-
-
-def _carry_on(
-    handler: Coroutine[Any, Any, Any], waits_for: Any, variables: Variables
-) -> asyncio.Task[Any]:
-    """Move a handler that does not end into a task of its own."""
-
-    @types.coroutine
-    def rest() -> Generator[Any, None, Any]:
-        upcoming = waits_for
-        while True:
-            error: BaseException | None = None
-            try:
-                yield upcoming
-            except GeneratorExit:
-                handler.close()
-                raise
-            except BaseException as caught:  # noqa: BLE001 - handed to the handler
-                error = caught
-            try:
-                upcoming = handler.send(None) if error is None else handler.throw(error)
-            except StopIteration as stop:
-                return stop.value
-
-    async def carrier() -> Any:
-        try:
-            return await rest()
-        except SystemExit as error:
-            # Out of a task it would stop the app's event loop.
-            message = f"SystemExit: {error}"
-            raise RuntimeError(message) from error
-
-    return asyncio.get_running_loop().create_task(carrier(), context=variables)

@@ -22,7 +22,8 @@ from toolcrib.retry import Again, Stop, is_transient, plan, tighten
 from toolcrib.vocabulary import Cancellation, Status
 
 from .afterwards import checked, late
-from .cancellation import AbandonedError, CancelToken, drive
+from .cancellation import CancelToken
+from .driving import AbandonedError, drive
 from .failures import Ending, bounded, interrupted, of_exception, unwrapped
 from .scheduler import Turn
 from .terms import Runtime, Terms
